@@ -1,0 +1,86 @@
+# Everything starts from a bare Python 3.11 or newer: `make demo`, `make test`.
+# Choose another interpreter with `make PYTHON=python3.12 ...`.
+
+PYTHON ?= python3
+VENV := .venv
+FLOOR := .venv-floor
+BIN := $(VENV)/bin
+FLOOR_BIN := $(FLOOR)/bin
+FLOOR_TESTS := tests/test_sklearn_conformance.py tests/test_cli.py \
+	$(wildcard tests/test_rows.py tests/test_design.py tests/test_targets.py)
+PIP_QUIET := --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint test-floor bench clean
+
+help: ## show this list
+	@echo "rowsparse: pick exactly k features. Targets:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.demo ## pick 10 of 64 pixels of the digits with every method; table and picture
+	@$(BIN)/rowsparse demo --out demo
+
+test: $(VENV)/.test ## run the whole test suite
+	@echo "test: running pytest"
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.test $(VENV)/.lint ## check style and types (ruff, mypy --strict)
+	@echo "lint: ruff check"
+	@$(BIN)/ruff check .
+	@echo "lint: ruff format --check"
+	@$(BIN)/ruff format --check .
+	@echo "lint: mypy"
+	@$(BIN)/mypy
+
+test-floor: $(FLOOR)/.test ## run the fast tests with the oldest supported dependencies
+	@echo "test-floor: $$($(FLOOR_BIN)/python -c 'import numpy, scipy, sklearn; print("numpy", numpy.__version__, "scipy", scipy.__version__, "scikit-learn", sklearn.__version__)')"
+	@$(FLOOR_BIN)/python -m pytest $(FLOOR_TESTS)
+
+bench: $(VENV)/.bench ## compare with other packages (slow)
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove environments, caches and what the targets wrote
+	@echo "clean: removing environments, caches, demo/, build/ and dist/"
+	@rm -rf $(VENV) $(FLOOR) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment is made once; a stamp in it is older than pyproject.toml when it has to be installed again.
+define make-environment
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "rowsparse needs Python 3.11 or newer, which '$(PYTHON)' is not; name one, as in 'make PYTHON=python3.12'." >&2; \
+	exit 2; }
+@echo "environment: making $(1)"
+@$(PYTHON) -m venv $(1) || { rm -rf $(1); exit 1; }
+endef
+
+$(BIN)/python:
+	$(call make-environment,$(VENV))
+
+$(FLOOR_BIN)/python:
+	$(call make-environment,$(FLOOR))
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@echo "environment: installing rowsparse[cli,report] into $(VENV)"
+	@$(BIN)/python -m pip install $(PIP_QUIET) -e ".[cli,report]"
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	@echo "environment: installing rowsparse[test] into $(VENV)"
+	@$(BIN)/python -m pip install $(PIP_QUIET) -e ".[test]"
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.lint: pyproject.toml | $(BIN)/python
+	@echo "environment: installing rowsparse[lint] into $(VENV)"
+	@$(BIN)/python -m pip install $(PIP_QUIET) -e ".[lint]"
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml | $(BIN)/python
+	@echo "environment: installing rowsparse[bench] into $(VENV)"
+	@$(BIN)/python -m pip install $(PIP_QUIET) -e ".[bench]"
+	@touch $@
+
+$(FLOOR)/.test: pyproject.toml constraints-floor.txt | $(FLOOR_BIN)/python
+	@echo "environment: installing rowsparse[test] with the oldest dependencies into $(FLOOR)"
+	@$(FLOOR_BIN)/python -m pip install $(PIP_QUIET) -e ".[test]" -c constraints-floor.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""Benchmarks of rowsparse: run ``python -m benchmarks`` in the root of the repository."""

@@ -1,0 +1,60 @@
+"""Data sets: loaded, standardised, classes as one-hot columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.tables import Table
+
+
+class MissingDataError(LookupError):
+    """A data set that is not in the folder."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """X standardised (float64, row-major), y the class numbers, Y one-hot."""
+
+    name: str
+    X: NDArray[np.float64]
+    y: NDArray[np.intp]
+    Y: NDArray[np.float64]
+
+    @property
+    def size(self) -> str:
+        return f"{self.X.shape[0]} x {self.X.shape[1]} x {self.Y.shape[1]}"
+
+
+def load(name: str, *, ddof: int = 0) -> Data:
+    """The set ``name`` from the folder ROWSPARSE_DATA; constant columns become zero."""
+    folder = os.environ.get("ROWSPARSE_DATA")
+    if not folder:
+        raise MissingDataError(f"{name} skipped: the variable ROWSPARSE_DATA names no folder.")
+    path = Path(folder) / f"{name}.npz"
+    if not path.exists():
+        raise MissingDataError(f"{name} skipped: {path.name} is not in the folder ROWSPARSE_DATA.")
+    with np.load(path) as stored:
+        X, y = stored["X"].astype(np.float64), stored["y"].astype(np.intp)
+    constant = X.max(axis=0) == X.min(axis=0)
+    X -= X.mean(axis=0)
+    X[:, constant] = 0.0
+    X /= np.where(constant, 1.0, X.std(axis=0, ddof=ddof))
+    return Data(name, X, y, np.eye(int(y.max()) + 1)[y])
+
+
+def for_each(names: Iterable[str], table: Table, measure: Callable[[Data, Table], None]) -> Table:
+    """Call ``measure`` with every set there is; the table notes those that are not."""
+    for name in names:
+        try:
+            data = load(name)
+        except MissingDataError as missing:
+            table.notes.append(str(missing))
+        else:
+            measure(data, table)
+    return table

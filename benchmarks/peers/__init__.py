@@ -1,0 +1,22 @@
+"""Other packages, one file each, imported only when a benchmark asks for them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+# The file of each peer, and the distributions whose versions are reported.
+DISTRIBUTIONS = {
+    "scikit_feature": ["skfeature-chappers"],
+    "skglm": ["skglm", "numba"],
+    "scikit_learn": ["scikit-learn"],
+}
+
+
+def find(name: str) -> tuple[ModuleType | None, str]:
+    """The module of a peer; or None and a sentence that says why it is skipped."""
+    try:
+        return import_module(f"benchmarks.peers.{name}"), ""
+    except ImportError as error:
+        package = DISTRIBUTIONS[name][0]
+        return None, f"{package} skipped: it cannot be imported ({error})."

@@ -1,0 +1,159 @@
+"""One clear sentence for each thing that can be wrong with the input."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+# NumPy's codes: booleans, integers and floats; and what cannot become a float.
+_NUMERIC_KINDS = "biuf"
+_REFUSED_KINDS = {"c": "Complex", "M": "Date", "m": "Duration"}
+
+
+def one_sentence(name: str, error: Exception) -> Exception:
+    """The error with its first line only, naming what it is about."""
+    message = str(error).partition("\n")[0].rstrip(" .:")
+    return (ValueError if isinstance(error, ValueError) else TypeError)(f"{name}: {message}.")
+
+
+def check_choice(name: str, value: Any, options: Iterable[str], *, optional: bool = False) -> None:
+    """Refuse a value that is not one of the options."""
+    if optional and value is None:
+        return
+    options = tuple(options)
+    if not (isinstance(value, str) and value in options):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}.")
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    low_open: bool = False,
+    integer: bool = False,
+    optional: bool = False,
+) -> None:
+    """Refuse what is not a finite number within [low, high] (or (low, high])."""
+    if optional and value is None:
+        return
+    kind = numbers.Integral if integer else numbers.Real
+    wanted = "an integer" if integer else "a number"
+    if low_open:
+        wanted += f" above {low:g}"
+    elif low > -np.inf:
+        wanted += f" of at least {low:g}"
+    if high < np.inf:
+        wanted += f" and at most {high:g}"
+    wanted += " or None" if optional else ""
+    right_kind = isinstance(value, kind) and not isinstance(value, (bool, np.bool_))
+    if not right_kind or not _is_finite(value):
+        error = TypeError if not isinstance(value, numbers.Real) else ValueError
+        raise error(f"{name} must be {wanted}; got {value!r}.")
+    if value < low or value > high or (low_open and value == low):
+        raise ValueError(f"{name} must be {wanted}; got {value!r}.")
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond every float
+        return False
+
+
+def resolve_count(value: Any, d: int) -> int:
+    """``n_features_to_select`` as a number of features; it may exceed d.
+
+    >>> resolve_count(3, 10), resolve_count(0.25, 10)
+    (3, 2)
+    """
+    is_bool = isinstance(value, (bool, np.bool_))
+    if isinstance(value, numbers.Integral) and not is_bool:
+        if int(value) >= 1:
+            return int(value)
+    elif isinstance(value, numbers.Real) and not is_bool and 0 < float(value) < 1:
+        return max(1, int(float(value) * d))
+    raise ValueError(
+        "n_features_to_select must be an integer of at least 1, or a fraction between 0 and 1; "
+        f"got {value!r}."
+    )
+
+
+def column_label(X: Any, j: int) -> str:
+    """How to speak of column j: by its name if X has names."""
+    names = getattr(X, "columns", None)
+    return f"column {j}" if names is None else f"column {list(names)[j]!r}"
+
+
+def check_numeric_columns(X: Any) -> None:
+    """Refuse columns that are not numbers, by name."""
+    if sp.issparse(X):
+        return
+    if hasattr(X, "columns") and hasattr(X, "iloc"):
+        for j, dtype in enumerate(X.dtypes):
+            if getattr(dtype, "kind", "O") not in _NUMERIC_KINDS:
+                _check_column(X, X.iloc[:, j], j)
+        return
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        for j, name in enumerate(X.columns):
+            values = X[name].to_numpy()
+            if values.dtype.kind not in _NUMERIC_KINDS:
+                _check_column(X, values, j)
+        return
+    kind = getattr(getattr(X, "dtype", None), "kind", "f")
+    if kind not in _NUMERIC_KINDS and X.ndim == 2:
+        for j in range(X.shape[1]):
+            _check_column(X, X[:, j], j)
+
+
+def _check_column(X: Any, values: Any, j: int) -> None:
+    kind = getattr(values.dtype, "kind", "O")
+    if kind in _REFUSED_KINDS:
+        raise ValueError(
+            f"{_REFUSED_KINDS[kind]} data not supported in X: {column_label(X, j)} must hold real "
+            "numbers."
+        )
+    try:
+        np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        first = next(v for v in np.asarray(values, dtype=object) if not _is_number(v))
+        where = f"X: {column_label(X, j)} is not numeric, it holds {first!r}"
+        # scikit-learn's convention: text is a wrong value, any other object a wrong type.
+        if isinstance(first, str):
+            raise ValueError(f"{where}: encode it as numbers or drop it.") from None
+        raise TypeError(f"{where}; its argument must be a string or a number.") from None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def check_finite_columns(X: Any, original: Any) -> None:
+    """Refuse NaN and infinity, naming the first column that has one."""
+    values = X.data if sp.issparse(X) else X
+    # The sum is finite far more often than not, and needs no temporary.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+            return
+    if sp.issparse(X):
+        X = X.tocsc()
+        bad = ~np.isfinite(X.data)
+        j = int(np.searchsorted(X.indptr, np.flatnonzero(bad)[0], side="right")) - 1
+        what = X.data[bad][0]
+    else:
+        j = int(np.flatnonzero(~np.isfinite(X).all(axis=0))[0])
+        what = X[~np.isfinite(X[:, j]), j][0]
+    what = "NaN" if np.isnan(what) else "infinity (inf)"
+    raise ValueError(
+        f"X contains {what} in {column_label(original, j)}: impute, clip or drop it first."
+    )

@@ -1,0 +1,124 @@
+"""Dense X: NumPy, or anything that follows the array API standard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
+from numpy.typing import NDArray
+
+from rowsparse._arrays import Array, Index
+from rowsparse.design.protocol import ImplicitDesign, Moments, binary_units
+
+# Entries of X that are converted, centred or multiplied at a time: 8 MB of float64.
+_BLOCK_ENTRIES = 1 << 20
+
+
+class DenseDesign(ImplicitDesign):
+    """A dense X: NumPy, or anything that follows the array API standard."""
+
+    def __init__(self, X: Any, **parts: Any) -> None:
+        super().__init__(X, **parts)
+        self._xp = array_namespace(X)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self._X.shape
+        return int(n), int(d)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype("float32" if self._X.dtype == self._xp.float32 else "float64")
+
+    def _to_device(self, array: Array) -> Any:
+        array = array.astype(self.dtype, copy=False)
+        return array if is_numpy_array(self._X) else self._xp.asarray(array, device=self._X.device)
+
+    def _to_host(self, array: Any) -> NDArray[Any]:
+        if is_numpy_array(array):
+            return np.asarray(array)
+        return np.from_dlpack(array.to("cpu") if hasattr(array, "to") else array)
+
+    def _dot(self, W: Array) -> Array:
+        return self._to_host(self._X @ self._to_device(W)).astype(np.float64)
+
+    def _tdot(self, M: Array) -> Array:
+        return self._to_host(self._X.T @ self._to_device(M)).astype(np.float64)
+
+    def _take(self, columns: Index) -> NDArray[Any]:
+        if is_numpy_array(self._X):
+            # np.take would first copy the whole of an X that is not held by rows.
+            by_rows = self._X.flags.c_contiguous
+            return np.take(self._X, columns, axis=1) if by_rows else self._X[:, columns]
+        index = self._xp.asarray(columns, device=self._X.device)
+        return self._to_host(self._xp.take(self._X, index, axis=1)).copy()
+
+    def _row_blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        n, d = self.shape
+        step = max(1, _BLOCK_ENTRIES // max(d, 1))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            yield rows, self._to_host(self._X[rows, :])
+
+    def _transformed_rows(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Blocks of rows of Z, in the design's dtype."""
+        for rows, block in self._row_blocks():
+            Z = block - (0.0 if self.mean is None else self.mean.astype(block.dtype))
+            Z *= self.inv_scale.astype(block.dtype)
+            if self.row_scale is not None:
+                Z *= self.row_scale[rows, None].astype(block.dtype)
+            yield rows, Z
+
+    def moments(self, weights: Array | None = None) -> Moments:
+        n, d = self.shape
+        w = np.ones(n) if weights is None else weights
+        largest = np.zeros(d)
+        for _, block in self._row_blocks():
+            np.maximum(largest, np.abs(block).max(axis=0), out=largest)
+        # Divided by their magnitude first, no square overflows or underflows.
+        unit = binary_units(largest)
+        mean, error, square = np.zeros(d), np.zeros(d), np.zeros(d)
+        for rows, block in self._row_blocks():
+            mean += w[rows] @ (block / unit)
+        mean /= w.sum()
+        for rows, block in self._row_blocks():
+            deviation = block / unit - mean
+            error += w[rows] @ deviation
+            square += w[rows] @ deviation**2
+        return Moments.corrected(mean, error / w.sum(), square / w.sum(), unit, largest)
+
+    def safe_copy(self, mean: Array | None, inv_scale: Array, unit: Array) -> DenseDesign:
+        """Z itself in the dtype of X, every step of it in float64."""
+        offset = 0.0 if mean is None else mean / unit
+        Z = np.empty(self.shape, dtype=self.dtype)
+        for rows, block in self._row_blocks():
+            Z[rows] = (block / unit - offset) * (inv_scale * unit)
+        return DenseDesign(Z, mean=None, inv_scale=np.ones(self.shape[1]))
+
+    def _sum_of_squares(self) -> Array:
+        total = np.zeros(self.shape[1])
+        for _, Z in self._transformed_rows():
+            total += np.einsum("ij,ij->j", Z, Z, dtype=np.float64)
+        return total
+
+    def outer(self, weights: Array) -> Array:
+        n = self.shape[0]
+        kept = np.flatnonzero(weights)
+        total = np.zeros((n, n))
+        step = max(1, _BLOCK_ENTRIES // max(n, 1))
+        for start in range(0, kept.size, step):
+            block = self.columns(kept[start : start + step])
+            block *= np.sqrt(weights[kept[start : start + step]]).astype(block.dtype)
+            total += block @ block.T
+        return total
+
+    def gram(self, weights: Array | None = None) -> Array:
+        d = self.shape[1]
+        total = np.zeros((d, d))
+        for rows, Z in self._transformed_rows():
+            if weights is not None:
+                Z *= np.sqrt(weights[rows])[:, None].astype(Z.dtype)
+            total += Z.T @ Z
+        return total

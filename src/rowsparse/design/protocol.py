@@ -1,0 +1,274 @@
+"""The protocol of a design, and what follows from it for every kind of array."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from rowsparse._arrays import Array, Index, Mask
+
+# Up to this size the largest eigenvalue comes from a dense matrix.
+_DENSE_EIGEN_SIZE = 300
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weighted moments of the columns of X: ``mean``, ``sd`` (ddof = 0) and largest modulus."""
+
+    mean: Array
+    sd: Array
+    largest: Array
+
+    @classmethod
+    def corrected(
+        cls, mean: Array, error: Array, variance: Array, unit: Array, largest: Array
+    ) -> Moments:
+        """The moments from a first mean, how far it is off, and the variance around it."""
+        sd = np.sqrt(np.maximum(variance - error**2, 0.0))
+        return cls((mean + error) * unit, sd * unit, largest)
+
+    @property
+    def constant(self) -> Mask:
+        """Columns whose spread is nothing but rounding error, or too small to divide by."""
+        info = np.finfo(np.float64)
+        return np.asarray(self.sd <= np.maximum(10.0 * info.eps * self.largest, info.tiny))
+
+
+def binary_units(magnitude: Array) -> Array:
+    """The power of two just below each magnitude, 1 for 0: dividing by it rounds nothing.
+
+    >>> binary_units(np.array([5.0, 0.3, 0.0])).tolist()
+    [4.0, 0.25, 1.0]
+    """
+    exponent = np.frexp(magnitude)[1] - 1
+    return np.where(magnitude > 0, np.ldexp(1.0, exponent), 1.0)
+
+
+class Design(ABC):
+    """A matrix Z with n rows and d columns, known by what it does to other matrices."""
+
+    _spectral_norm: float | None = None
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """(n, d)."""
+
+    @abstractmethod
+    def matmul(self, W: Array) -> Array:
+        """Z W."""
+
+    @abstractmethod
+    def rmatmul(self, M: Array) -> Array:
+        """Z' M."""
+
+    @abstractmethod
+    def columns(self, columns: Index) -> NDArray[Any]:
+        """Z[:, columns] as a dense host array, in the precision of the data."""
+
+    @abstractmethod
+    def column_norms(self) -> Array:
+        """The l2 norms of the columns of Z."""
+
+    @abstractmethod
+    def outer(self, weights: Array) -> Array:
+        """Z diag(weights) Z', n x n, for non-negative weights of the columns."""
+
+    @abstractmethod
+    def gram(self, weights: Array | None = None) -> Array:
+        """Z' diag(weights) Z, d x d, for non-negative weights of the rows (default ones)."""
+
+    @abstractmethod
+    def weighted(self, weights: Array, *, center: bool) -> tuple[Design, Array]:
+        """The design with rows scaled by sqrt(weights), centred with the same weights.
+
+        Returns that design and ``shift``, the weighted column means of this one: it is
+        diag(sqrt(weights)) (Z - 1 shift'). Without ``center`` the shift is zero.
+        """
+
+    def gram_columns(self, columns: Index) -> Array:
+        """Z' Z[:, columns], d x len(columns)."""
+        return self.rmatmul(self.columns(columns).astype(np.float64, copy=False))
+
+    def spectral_norm(self) -> float:
+        """The largest singular value of Z, from above to a relative 1e-6."""
+        if self._spectral_norm is None:
+            self._spectral_norm = np.sqrt(max(self._largest_eigenvalue(), 0.0)) * (1 + 1e-6)
+        return self._spectral_norm
+
+    def _largest_eigenvalue(self) -> float:
+        n, d = self.shape
+        size = min(n, d)
+        if size <= _DENSE_EIGEN_SIZE:
+            matrix = self.outer(np.ones(d)) if n <= d else self.gram()
+            return float(eigh(matrix, eigvals_only=True, subset_by_index=(size - 1, size - 1))[0])
+
+        if not self.column_norms().any():
+            return 0.0
+
+        def apply(v: Array) -> Array:
+            M = v.reshape(size, 1)
+            if n <= d:
+                return self.matmul(self.rmatmul(M)).ravel()
+            return self.rmatmul(self.matmul(M)).ravel()
+
+        operator = LinearOperator((size, size), matvec=apply, dtype=np.float64)
+        # A fixed, generic start: the answer must not depend on a global random state.
+        start = np.random.default_rng(0).standard_normal(size)
+        return float(eigsh(operator, k=1, v0=start, tol=1e-7, return_eigenvectors=False)[0])
+
+
+class ImplicitDesign(Design):
+    """Z = diag(r) (X - 1 m') diag(1/s), without forming it.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        The data as stored; never copied and never changed.
+    mean : array of shape (d,) or None
+        The offsets m; None for no centring.
+    inv_scale : array of shape (d,)
+        The reciprocals of the scales s; 0 turns a column into zeros.
+    row_scale : array of shape (n,) or None
+        The row scales r; None for ones.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        mean: Array | None,
+        inv_scale: Array,
+        row_scale: Array | None = None,
+    ) -> None:
+        self._X = X
+        self.mean = mean
+        self.inv_scale = inv_scale
+        self.row_scale = row_scale
+        self._column_norms: Array | None = None
+
+    # ------------------------------------------------------- what an array type provides
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """The floating-point type in which X is held."""
+
+    @abstractmethod
+    def _dot(self, W: Array) -> Array:
+        """X W."""
+
+    @abstractmethod
+    def _tdot(self, M: Array) -> Array:
+        """X' M."""
+
+    @abstractmethod
+    def _take(self, columns: Index) -> NDArray[Any]:
+        """X[:, columns] as a dense host array of the design's dtype, the caller's own."""
+
+    @abstractmethod
+    def moments(self, weights: Array | None = None) -> Moments:
+        """Weighted moments of the columns of X."""
+
+    @abstractmethod
+    def safe_copy(self, mean: Array | None, inv_scale: Array, unit: Array) -> ImplicitDesign:
+        """This X centred and scaled, from a copy that products cannot wreck.
+
+        ``unit`` holds the columns' magnitudes as powers of two.
+        """
+
+    @abstractmethod
+    def _sum_of_squares(self) -> Array:
+        """Squared column norms of Z."""
+
+    # ------------------------------------------------------------- what follows from them
+    def matmul(self, W: Array) -> Array:
+        V = W * self.inv_scale[:, None]
+        product = self._dot(V)
+        if self.mean is not None:
+            product -= self.mean @ V
+        if self.row_scale is not None:
+            product *= self.row_scale[:, None]
+        return product
+
+    def rmatmul(self, M: Array) -> Array:
+        if self.row_scale is not None:
+            M = M * self.row_scale[:, None]
+        product = self._tdot(M)
+        if self.mean is not None:
+            product -= np.outer(self.mean, M.sum(axis=0))
+        product *= self.inv_scale[:, None]
+        return product
+
+    def columns(self, columns: Index) -> NDArray[Any]:
+        block = self._take(columns)
+        if self.mean is not None:
+            block -= self.mean[columns].astype(block.dtype)
+        block *= self.inv_scale[columns].astype(block.dtype)
+        if self.row_scale is not None:
+            block *= self.row_scale[:, None].astype(block.dtype)
+        return block
+
+    def column_norms(self) -> Array:
+        if self._column_norms is None:
+            self._column_norms = np.sqrt(self._sum_of_squares())
+        return self._column_norms
+
+    def weighted(self, weights: Array, *, center: bool) -> tuple[Design, Array]:
+        mean, shift = self.mean, np.zeros(self.shape[1])
+        if center:
+            mean = self.moments(weights).mean
+            shift = (mean - (0.0 if self.mean is None else self.mean)) * self.inv_scale
+        row_scale = np.sqrt(weights)
+        view = type(self)(self._X, mean=mean, inv_scale=self.inv_scale, row_scale=row_scale)
+        return view, shift
+
+
+class WithColumn(Design):
+    """A design with one more column on its right: a constant feature, say."""
+
+    def __init__(self, base: Design, column: Array) -> None:
+        self._base = base
+        self._column = column
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, d = self._base.shape
+        return n, d + 1
+
+    def matmul(self, W: Array) -> Array:
+        return self._base.matmul(W[:-1]) + np.outer(self._column, W[-1])
+
+    def rmatmul(self, M: Array) -> Array:
+        return np.vstack([self._base.rmatmul(M), self._column @ M])
+
+    def columns(self, columns: Index) -> NDArray[Any]:
+        d = self._base.shape[1]
+        own = columns == d
+        block = np.empty((self.shape[0], columns.size))
+        block[:, ~own] = self._base.columns(columns[~own])
+        block[:, own] = self._column[:, None]
+        return block
+
+    def column_norms(self) -> Array:
+        return np.append(self._base.column_norms(), np.sqrt(self._column @ self._column))
+
+    def outer(self, weights: Array) -> Array:
+        rank_one = weights[-1] * np.outer(self._column, self._column)
+        return self._base.outer(weights[:-1]) + rank_one
+
+    def gram(self, weights: Array | None = None) -> Array:
+        weighted = self._column if weights is None else weights * self._column
+        cross = self._base.rmatmul(weighted[:, None])
+        return np.block([[self._base.gram(weights), cross], [cross.T, weighted @ self._column]])
+
+    def weighted(self, weights: Array, *, center: bool) -> tuple[Design, Array]:
+        view, shift = self._base.weighted(weights, center=center)
+        own_shift = weights @ self._column / weights.sum() if center else 0.0
+        column = np.sqrt(weights) * (self._column - own_shift)
+        return WithColumn(view, column), np.append(shift, own_shift)

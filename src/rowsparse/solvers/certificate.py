@@ -1,0 +1,190 @@
+"""Lower bounds on the best-k-features problem that hold in floating point too.
+
+The problem is to choose S, k features, such that
+
+    f(S) = min_W ||Y - XW||_F^2 + ridge ||W||_F^2   with w_j = 0 outside S
+
+is least. For any W (its rows may all be non-zero), with u = X'(Y - XW) and q_j = ||u_j||^2/ridge,
+
+    L(W) = ||Y||^2 - ||XW||^2 - (sum of the k largest q_j) <= f(S)   for every S.
+
+In terms of the dual point a = Y - XW this is 2<a,Y> - ||a||^2 - (sum of the k largest q_j).
+
+A larger ridge makes a tighter bound. Where X'X is positive definite (n > d), part of it can be
+counted to the ridge: with 0 < shift <= its least eigenvalue, (X'X - shift I, ridge + shift) is
+the same problem as (X'X, ridge).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rowsparse._arrays import Array, Index, Mask
+from rowsparse.design import Design
+from rowsparse.rows import row_norms
+from rowsparse.solvers.relaxation import largest
+
+# Up to this many features the least eigenvalue of their Gram matrix is looked at, and it is used
+# if it adds at least this share to the ridge.
+_EIGENVALUES, _WORTHWHILE = 1500, 1e-3
+# Up to this many candidates their whole Gram matrix is kept: 240 MB.
+_WHOLE_GRAM = 5500
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound at W, and the scores q of all candidates that go into it.
+
+    ``k_th`` and ``next_one`` are the k-th and the (k+1)-th largest score among the features that
+    are still free, k counted without those that are in already.
+    """
+
+    value: float
+    q: Array
+    k_th: float
+    next_one: float
+
+
+class Candidates:
+    """The features that may still be chosen, by their products with one another and with Y.
+
+    Parameters
+    ----------
+    design : Design
+        Centred.
+    features : array of int
+        The candidates, as columns of the design.
+    B : array of shape (m, c)
+        x_j' Y for the candidates.
+    norms : array of shape (m,)
+        ||x_j||.
+    total : float
+        ||Y||^2.
+    ridge : float
+        Positive, with what was taken from the Gram matrix.
+    shift : float
+        What was taken from the diagonal of the Gram matrix and is part of the ridge.
+    rounding : float
+        Bound on the relative error of an inner product of two columns.
+    gram : array of shape (m, m), optional
+        X'X of the candidates, if it is known.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        features: Index,
+        B: Array,
+        norms: Array,
+        total: float,
+        ridge: float,
+        rounding: float,
+        shift: float = 0.0,
+        gram: Array | None = None,
+    ) -> None:
+        self.design, self.features, self.B, self.norms = design, features, B, norms
+        self.total, self.ridge, self.rounding, self.shift = total, ridge, rounding, shift
+        self.diagonal = norms**2 - shift
+        self._gram = gram
+        if gram is None and features.size <= _WHOLE_GRAM:
+            self._gram = self._form_gram()
+        # Rows computed so far, and the place of each candidate's row among them (-1: none yet).
+        self._rows = np.empty((0, features.size))
+        self._place = np.full(features.size, -1)
+
+    @classmethod
+    def of(cls, design: Design, Y: Array, ridge: float) -> Candidates:
+        """All features of a design."""
+        n, d = design.shape
+        precision = design.columns(np.empty(0, dtype=np.intp)).dtype
+        # The error of a sum of n products, with room for the centring and scaling on the fly.
+        rounding = (n + 16) * 2.0 * float(np.finfo(precision).eps)
+        total = float(np.vdot(Y, Y))
+        B, norms = design.rmatmul(Y), design.column_norms()
+        every = np.arange(d)
+        if not d < n or d > _EIGENVALUES:
+            return cls(design, every, B, norms, total, ridge, rounding)
+        gram = design.gram()
+        least = float(np.linalg.eigvalsh(gram)[0]) - rounding * float(np.trace(gram))
+        shift = max(least, 0.0)
+        if shift > 0 and shift < _WORTHWHILE * ridge:
+            shift = 0.0
+        gram[np.diag_indices(d)] -= shift
+        return cls(design, every, B, norms, total, ridge + shift, rounding, shift, gram)
+
+    def _form_gram(self) -> Array:
+        block = self.design.columns(self.features).astype(np.float64, copy=False)
+        return block.T @ block
+
+    def __len__(self) -> int:
+        return int(self.features.size)
+
+    def rows(self, positions: Index) -> Array:
+        """Rows of the candidates' Gram matrix."""
+        if self._gram is not None:
+            return self._gram[positions]
+        missing = positions[self._place[positions] < 0]
+        if missing.size:
+            columns = self.design.gram_columns(self.features[missing])[self.features]
+            self._place[missing] = len(self._rows) + np.arange(missing.size)
+            self._rows = np.concatenate([self._rows, columns.T])
+        return self._rows[self._place[positions]]
+
+    def block(self, positions: Index) -> Array:
+        """The Gram matrix of some candidates."""
+        if self._gram is not None:
+            return self._gram[np.ix_(positions, positions)]
+        columns = self.design.columns(self.features[positions]).astype(np.float64, copy=False)
+        return columns.T @ columns
+
+    def restricted(self, keep: Index) -> Candidates:
+        """The same problem with these candidates alone."""
+        return Candidates(
+            self.design,
+            self.features[keep],
+            self.B[keep],
+            self.norms[keep],
+            self.total,
+            self.ridge,
+            self.rounding,
+            self.shift,
+            None if self._gram is None else self._gram[np.ix_(keep, keep)],
+        )
+
+    def bound(self, active: Index, W: Array, chosen: Index, allowed: Mask, k: int) -> Bound:
+        """L(W) over the choices of k features: ``chosen`` and others of ``allowed``.
+
+        ``W`` has the rows of ``active``. What rounding may have done to the inner products is
+        counted against the bound.
+        """
+        u = self.B - self.rows(active).T @ W
+        size = float(self.norms[active] @ row_norms(W))
+        # sqrt(q_j ridge) = ||u_j||, plus what rounding may have taken from it.
+        q = np.sqrt(np.einsum("jc,jc->j", u, u))
+        q += self.rounding * (np.sqrt(self.total) + size) * self.norms
+        q *= q
+        q /= self.ridge
+        explained = float(np.vdot(W, self.B[active] - u[active]))
+        margin = self.rounding * (size * (size + np.sqrt(self.total)) + 8.0 * self.total)
+        free, count = q[allowed], k - chosen.size
+        top = largest(free, count + 1)
+        top = np.sort(top)[::-1]
+        used = float(q[chosen].sum() + top[:count].sum())
+        next_one = float(top[count]) if top.size > count else 0.0
+        k_th = float(top[count - 1]) if count else np.inf
+        return Bound(self.total - explained - used - margin, q, k_th, next_one)
+
+    def objective(self, positions: Index) -> float:
+        """f(S) for a set of candidates."""
+        A = self.block(positions)
+        A[np.diag_indices_from(A)] += self.ridge
+        B = self.B[positions]
+        return self.total - float(np.vdot(B, np.linalg.solve(A, B)))
+
+    @property
+    def solve_error(self) -> float:
+        """Bound on the error of f(S) for one support, from the conditioning of its system."""
+        spread = float(self.norms.max(initial=0.0)) ** 2 / self.ridge
+        return 8.0 * self.rounding * (1.0 + spread) * self.total

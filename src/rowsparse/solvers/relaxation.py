@@ -1,0 +1,228 @@
+"""The convex relaxation of the best-k-features problem, by projected Newton steps.
+
+With s_j in [0, 1] and sum s = k instead of a choice of k features,
+
+    phi(s) = min_W ||Y - XW||^2 + ridge * sum_j ||w_j||^2 / s_j
+
+is convex in s; its gradient is -q, q_j = ||u_j||^2 / ridge with u = X'(Y - XW). The W of *any* s
+gives a lower bound on the problem (see :mod:`rowsparse.solvers.certificate`), so nothing here
+has to be exact for a bound to be valid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+
+from rowsparse._arrays import Array, Index, Mask
+
+# Entries of s closer than this to 0 or 1 sit on the bound.
+_AT_BOUND = 1e-9
+_SHRINK_STEP = 0.3
+_NEWTON_TRIES = 6
+_GRADIENT_TRIES = 12
+# Share of the mean curvature added to a Hessian that may be singular.
+_DAMPING = 1e-10
+
+
+def project_capped_simplex(v: Array, k: int) -> Array:
+    """The nearest point to v with entries in [0, 1] that sum to k <= len(v).
+
+    >>> project_capped_simplex(np.array([3.0, 0.5, 0.1]), 2)
+    array([1. , 0.7, 0.3])
+    """
+    # sum(clip(v - t, 0, 1)) falls with t and is linear between these points.
+    knots = np.sort(np.concatenate([v, v - 1.0]))
+    low, high = 0, knots.size - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if np.clip(v - knots[middle], 0.0, 1.0).sum() >= k:
+            low = middle
+        else:
+            high = middle
+    at_low = float(np.clip(v - knots[low], 0.0, 1.0).sum())
+    at_high = float(np.clip(v - knots[high], 0.0, 1.0).sum())
+    t = knots[low]
+    if at_low > at_high:
+        t += (at_low - k) * (knots[high] - knots[low]) / (at_low - at_high)
+    return np.clip(v - t, 0.0, 1.0)
+
+
+@dataclass
+class Point:
+    """phi and what follows from it at one s; ``active`` are the entries with s > 0."""
+
+    s: Array
+    active: Index
+    root: Array
+    factor: Array
+    W: Array
+    phi: float
+    u: Array
+    q: Array
+
+
+class Relaxation:
+    """The relaxation on m features given by their Gram matrix.
+
+    Parameters
+    ----------
+    G : array of shape (m, m)
+        X'X.
+    B : array of shape (m, c)
+        X'Y.
+    total : float
+        ||Y||^2.
+    k : int
+        Number of features to choose.
+    ridge : float
+        Positive.
+    n_fixed : int
+        The first so many features are chosen already: their s is 1 and stays so.
+    """
+
+    def __init__(
+        self, G: Array, B: Array, total: float, k: int, ridge: float, n_fixed: int = 0
+    ) -> None:
+        self.G, self.B, self.total, self.ridge = G, B, total, ridge
+        self.n_fixed, self.n_free = n_fixed, k - n_fixed
+        self.n_steps = 0
+
+    def nearest(self, v: Array) -> Array:
+        """The nearest s to v that keeps the fixed entries at 1 and sums to k."""
+        s = np.ones_like(v)
+        s[self.n_fixed :] = project_capped_simplex(v[self.n_fixed :], self.n_free)
+        return s
+
+    def at(self, s: Array) -> Point:
+        """Evaluate phi at s, by W = T V with (T G T + ridge I) V = T B and T = diag(sqrt s)."""
+        active = np.flatnonzero(s)
+        root = np.sqrt(s[active])
+        G_A = self.G[active]
+        K = G_A[:, active] * root
+        K *= root[:, None]
+        K.flat[:: active.size + 1] += self.ridge
+        factor, _ = dpotrf(K, lower=1, overwrite_a=1)
+        right = root[:, None] * self.B[active]
+        V, _ = dpotrs(factor, right, lower=1)
+        W = root[:, None] * V
+        u = self.B - G_A.T @ W
+        q = np.einsum("jc,jc->j", u, u) / self.ridge
+        return Point(s, active, root, factor, W, self.total - float(np.vdot(right, V)), u, q)
+
+    def bound(self, point: Point) -> float:
+        """The lower bound from a point: total - <W, GW> - the sum of the k largest q.
+
+        Of the k largest, the fixed features are the first.
+        """
+        explained = float(np.vdot(point.W, self.B[point.active] - point.u[point.active]))
+        fixed, free = point.q[: self.n_fixed], point.q[self.n_fixed :]
+        return self.total - explained - float(fixed.sum() + largest(free, self.n_free).sum())
+
+    def solve(
+        self, s: Array, *, tol: float, stop_above: float = np.inf, max_iter: int = 50
+    ) -> tuple[Point, float]:
+        """Minimise phi from s until the bound is within ``tol`` or reaches ``stop_above``.
+
+        Where phi falls below ``stop_above``, the bound cannot reach it: then a tenth of the
+        distance that remains is near enough.
+
+        Returns the point with the best bound, and that bound.
+        """
+        point = self.at(s)
+        best, bound = point, -np.inf
+        for _ in range(max_iter):
+            value = self.bound(point)
+            if value > bound:
+                best, bound = point, value
+            left = max(tol, 0.1 * (stop_above - point.phi)) if np.isfinite(stop_above) else tol
+            if bound >= stop_above or point.phi - bound <= left:
+                break
+            moved = self._newton(point) or self._gradient(point)
+            if moved is None:
+                break
+            point = moved
+            self.n_steps += 1
+        return best, bound
+
+    def _newton(self, point: Point) -> Point | None:
+        direction = self._direction(point)
+        if direction is None:
+            return None
+        step = 1.0
+        for _ in range(_NEWTON_TRIES):
+            trial = self.at(self.nearest(point.s + step * direction))
+            if trial.phi < point.phi:
+                return trial
+            step *= _SHRINK_STEP
+        return None
+
+    def _gradient(self, point: Point) -> Point | None:
+        curvature = 2.0 / self.ridge * float((point.q * np.diag(self.G)).max(initial=0.0))
+        step = 1.0 / max(curvature, np.finfo(np.float64).tiny)
+        for _ in range(_GRADIENT_TRIES):
+            trial = self.at(self.nearest(point.s + step * point.q))
+            if trial.phi < point.phi:
+                return trial
+            step *= _SHRINK_STEP
+        return None
+
+    def _direction(self, point: Point) -> Array | None:
+        """The Newton direction with sum 0 over the entries that are free to move.
+
+        The Hessian is 2/ridge^2 (X'K^{-1}X) o (u u'), with K = I + X diag(s) X'/ridge and o the
+        entrywise product.
+        """
+        free = np.flatnonzero(self._free(point))
+        while free.size >= 2:
+            cross = self.G[np.ix_(point.active, free)] * point.root[:, None]
+            Z, _ = dtrtrs(point.factor, cross, lower=1)
+            H = self.G[np.ix_(free, free)] - Z.T @ Z
+            u = point.u[free]
+            H *= (2.0 / self.ridge**2) * (u @ u.T)
+            H.flat[:: free.size + 1] += _DAMPING * np.trace(H) / free.size + 1e-300
+            factor, failed = dpotrf(H, lower=1, overwrite_a=1)
+            if failed:
+                return None
+            right = np.column_stack([point.q[free], np.ones(free.size)])
+            solved, _ = dpotrs(factor, right, lower=1)
+            level = solved[:, 0].sum() / solved[:, 1].sum()
+            step = solved[:, 0] - level * solved[:, 1]
+            s = point.s[free]
+            blocked = ((s <= _AT_BOUND) & (step < 0)) | ((s >= 1 - _AT_BOUND) & (step > 0))
+            if not blocked.any():
+                direction = np.zeros_like(point.s)
+                direction[free] = step
+                return direction
+            free = free[~blocked]
+        return None
+
+    def _free(self, point: Point) -> Mask:
+        s, q = point.s, point.q
+        inside = (s > _AT_BOUND) & (s < 1 - _AT_BOUND)
+        level = self.level(point)
+        enters = (s <= _AT_BOUND) & (q > level)
+        leaves = (s >= 1 - _AT_BOUND) & (q < level)
+        free: Mask = inside | enters | leaves
+        free[: self.n_fixed] = False
+        return free
+
+    def level(self, point: Point) -> float:
+        """The multiplier of sum s = k: the q that fractional entries have in common."""
+        s, q = point.s, point.q
+        inside = (s > _AT_BOUND) & (s < 1 - _AT_BOUND)
+        if inside.any():
+            weights = np.minimum(s[inside], 1 - s[inside])
+            return float(weights @ q[inside] / weights.sum())
+        ordered = np.sort(q[self.n_fixed :])[::-1]
+        last, next_one = self.n_free - 1, min(self.n_free, ordered.size - 1)
+        return 0.5 * float(ordered[last] + ordered[next_one])
+
+
+def largest(values: Array, k: int) -> Array:
+    """The k largest entries, in any order."""
+    if k >= values.size:
+        return values
+    return np.partition(values, values.size - k)[values.size - k :]

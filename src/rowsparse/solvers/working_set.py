@@ -1,0 +1,261 @@
+"""Row-sparse problems solved on a growing set of columns, certified on all of them.
+
+Each round solves the problem on the working set, scores *all* features by the dual point (one
+pass over the data), and stops when the duality gap of the whole problem is small enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from rowsparse._arrays import Array, Index, Mask
+from rowsparse.design import Design
+from rowsparse.rows import row_norms, top_rows
+from rowsparse.solvers.solution import (
+    Monitor,
+    Solution,
+    relative_gap,
+    scores_with_closeness,
+    silent,
+)
+
+# Share of the penalty above which the score of a zero row keeps it in the working set.
+_KEEP_SCORE = 0.95
+_MIN_COLUMNS = 10
+_FIRST_TOL = 1e-2
+
+
+@dataclass
+class State:
+    """Iterates of a splitting on a block: the sparse rows V and their multipliers Lambda.
+
+    The targets' side, E and Theta, and the step rho are there for the l2,1 loss only.
+    """
+
+    V: Array
+    Lambda: Array
+    E: Array
+    Theta: Array
+    rho: float
+
+    def moved_to(self, keep: Mask, entering: Array) -> State:
+        """The iterates for the kept columns, followed by new ones with multipliers given."""
+        V = np.concatenate([self.V[keep], np.zeros_like(entering)])
+        return replace(self, V=V, Lambda=np.concatenate([self.Lambda[keep], entering]))
+
+
+@dataclass
+class BlockFit:
+    """A solution on a block of columns, with its best dual point.
+
+    ``gap`` is that of the block; ``state`` restarts the iteration where it ended.
+    """
+
+    W: Array
+    b: Array
+    objective: float
+    Theta: Array
+    gap: float
+    n_iter: int
+    converged: bool
+    state: State | None = None
+
+
+class RowSparseProblem(Protocol):
+    """A convex loss of Y - ZW - 1b' plus penalty * sum_j ||w_j||, and its dual."""
+
+    design: Design
+    Y: Array
+
+    def null_point(self) -> tuple[Array, Array]:
+        """The best b for W = 0, and the dual point Theta that goes with it."""
+
+    def solve_block(self, Z: Array, penalty: float, tol: float, state: State | None) -> BlockFit:
+        """Solve the problem on the columns Z to a relative gap of tol."""
+
+    def dual_point(self, Theta: Array, penalty: float) -> tuple[Array, Array, float]:
+        """A feasible point from any Theta, the scores ||z_j' Theta||, and the dual value."""
+
+    def objective(self, residual: Array, W: Array, penalty: float) -> float:
+        """The primal value from the residual and the coefficients."""
+
+
+@dataclass
+class WorkingSetFit:
+    """A solution of the whole problem: W = V on ``columns``, zero elsewhere."""
+
+    penalty: float
+    columns: Index
+    V: Array
+    b: Array
+    objective: float
+    Theta: Array
+    dual: float
+    scores: Array
+    converged: bool = False
+    block: BlockFit | None = None
+    history: list[float] = field(default_factory=list)
+    n_iter: int = 0
+
+    @property
+    def gap(self) -> float:
+        """Objective less dual value."""
+        return self.objective - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a share of the objective."""
+        return relative_gap(self.objective, self.gap)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows that are not zero."""
+        return int(np.count_nonzero(row_norms(self.V)))
+
+    def coefficients(self, d: int) -> Array:
+        """W, d x c."""
+        W = np.zeros((d, self.V.shape[1]))
+        W[self.columns] = self.V
+        return W
+
+
+class WorkingSetSolver:
+    """Solves a problem for one penalty after another, each from where the last one ended.
+
+    Once the monitor has asked to stop, further calls return what there is.
+    """
+
+    def __init__(
+        self, problem: RowSparseProblem, *, max_iter: int, monitor: Monitor = silent
+    ) -> None:
+        self.problem = problem
+        self.max_iter = max_iter
+        self.monitor = monitor
+        self._null = problem.null_point()
+        self.null_scores = row_norms(problem.design.rmatmul(self._null[1]))
+        self.penalty_max = float(self.null_scores.max(initial=0.0))
+        self._last: WorkingSetFit | None = None
+        self._stopped = False
+
+    def solve(self, penalty: float, tol: float) -> WorkingSetFit:
+        """The solution at ``penalty`` to a relative gap of ``tol``."""
+        if self._stopped and self._last is not None:
+            return self._last
+        if penalty >= self.penalty_max:
+            return self._null_fit(penalty, tol)
+        best, columns, state = self._start(penalty)
+        inner_tol = _FIRST_TOL if best is None else min(_FIRST_TOL, best.relative_gap / 10)
+        history: list[float] = []
+        spent = 0
+        for _ in range(self.max_iter):
+            inner_tol = max(inner_tol, tol / 2)
+            Z = self.problem.design.columns(columns).astype(np.float64, copy=False)
+            block = self.problem.solve_block(Z, penalty, inner_tol, state)
+            spent += block.n_iter
+            best = self._certify(columns, block, penalty, best)
+            history.append(best.objective)
+            best.converged = best.relative_gap <= tol
+            self._stopped = self.monitor(best.objective)
+            if best.converged or self._stopped:
+                break
+            grown, state = self._next_set(columns, block, best.scores, penalty)
+            stuck = np.array_equal(grown, columns) and not block.converged
+            if stuck and inner_tol <= tol / 2:
+                break
+            columns = grown
+            inner_tol = min(inner_tol, best.relative_gap) / 10
+        assert best is not None
+        best.history, best.n_iter = history, spent
+        self._last = best
+        return best
+
+    def _null_fit(self, penalty: float, tol: float) -> WorkingSetFit:
+        """W = 0, which is optimal at this penalty."""
+        b, Theta = self._null
+        columns, V = np.zeros(0, dtype=np.intp), np.zeros((0, b.size))
+        objective = self.problem.objective(self.problem.Y - b, V, penalty)
+        Theta, scores, dual = self.problem.dual_point(Theta, penalty)
+        fit = WorkingSetFit(penalty, columns, V, b, objective, Theta, dual, scores)
+        fit.converged = fit.relative_gap <= tol
+        fit.history = [objective]
+        return fit
+
+    def _start(self, penalty: float) -> tuple[WorkingSetFit | None, Index, State | None]:
+        """The last solution as a feasible pair for this penalty, with its working set."""
+        n, d = self.problem.design.shape
+        last = self._last
+        if last is None:
+            return None, top_rows(self.null_scores, min(d, max(100, 2 * n))), None
+        Z = self.problem.design.columns(last.columns)
+        residual = np.asarray(self.problem.Y - Z @ last.V - last.b, dtype=np.float64)
+        objective = self.problem.objective(residual, last.V, penalty)
+        Theta, scores, dual = self.problem.dual_point(last.Theta, penalty)
+        best = WorkingSetFit(penalty, last.columns, last.V, last.b, objective, Theta, dual, scores)
+        if last.block is None or last.block.W.shape[0] != last.columns.size:
+            return best, np.union1d(last.columns, top_rows(scores, min(d, 2 * n))), None
+        columns, state = self._next_set(last.columns, last.block, scores, penalty)
+        return best, columns, state
+
+    def _certify(
+        self, columns: Index, block: BlockFit, penalty: float, best: WorkingSetFit | None
+    ) -> WorkingSetFit:
+        """The block's fit as one of the whole problem, with the best dual point so far."""
+        Theta, scores, dual = self.problem.dual_point(block.Theta, penalty)
+        fit = WorkingSetFit(
+            penalty, columns, block.W, block.b, block.objective, Theta, dual, scores, block=block
+        )
+        if best is not None and best.dual > dual:
+            fit = replace(fit, Theta=best.Theta, dual=best.dual)
+        if best is not None and best.objective < fit.objective:
+            fit = replace(
+                fit,
+                columns=best.columns,
+                V=best.V,
+                b=best.b,
+                objective=best.objective,
+                block=best.block,
+            )
+        return fit
+
+    def _next_set(
+        self, columns: Index, block: BlockFit, scores: Array, penalty: float
+    ) -> tuple[Index, State | None]:
+        """Drop what is safely zero, add the worst violators, and carry the iterates over."""
+        V = block.W if block.state is None else block.state.V
+        strength = row_norms(V)
+        keep = (strength > 0) | (scores[columns] > _KEEP_SCORE * penalty)
+        if np.count_nonzero(keep) < _MIN_COLUMNS:
+            closest = top_rows(scores[columns], min(_MIN_COLUMNS, columns.size))
+            keep[closest] = True
+        outside = scores > penalty
+        outside[columns] = False
+        violators = np.flatnonzero(outside)
+        room = max(self.problem.Y.shape[0], 2 * int(np.count_nonzero(keep)))
+        violators = violators[top_rows(scores[violators], min(room, violators.size))]
+        grown = np.concatenate([columns[keep], violators])
+        if block.state is None:
+            return grown, None
+        entering = np.zeros((0, V.shape[1]))
+        if violators.size:
+            entering = self.problem.design.columns(violators).T @ block.Theta
+        return grown, block.state.moved_to(keep, entering)
+
+
+def as_solution(fit: WorkingSetFit, W: Array, b: Array, Theta: Array) -> Solution:
+    """A Solution for (W, b, Theta), which are those of the fit in the user's targets.
+
+    Rows that are zero are ranked by how close they are to entering, below all others.
+    """
+    return Solution(
+        W,
+        b,
+        fit.objective,
+        np.asarray(fit.history),
+        fit.n_iter,
+        fit.converged,
+        scores_with_closeness(W, fit.scores),
+        attributes={"gap_": fit.gap, "dual_coef_": Theta},
+    )

@@ -1,0 +1,231 @@
+"""y -> the target matrix Y: classes (one-hot), label indicators, one or many numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from rowsparse._validation import check_choice, one_sentence
+from rowsparse.design import Array, power_of_two_unit
+
+TASKS = ("auto", "classification", "multilabel", "regression")
+_TASK_OF_TYPE = {
+    "binary": "classification",
+    "multiclass": "classification",
+    "multilabel-indicator": "multilabel",
+    "continuous": "regression",
+    "continuous-multioutput": "regression",
+}
+
+
+# Sample weights that sum to less than this, or to more than its inverse, are refused.
+_LEAST_TOTAL = 1e-100
+_UNKNOWN_LABELS = (
+    "Unknown label type: y must hold class labels of one kind, a 0/1 indicator matrix, or numbers."
+)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What is to be predicted.
+
+    Attributes
+    ----------
+    Y : array of shape (n, c)
+        One-hot classes, 0/1 labels, or the numbers divided by ``unit``.
+    task : {"classification", "multilabel", "regression"}
+        What the columns mean.
+    classes : array or None
+        The class of each column, for classification.
+    unit : float
+        1, or the power of two by which numbers of an extreme magnitude were divided.
+    """
+
+    Y: Array
+    task: str
+    classes: NDArray[Any] | None
+    unit: float
+
+
+def encode_targets(y: NDArray[Any], task: str) -> Targets:
+    """Turn y into a target matrix.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, c)
+        Class labels of any kind, 0/1 label indicators, or numbers.
+    task : {"auto", "classification", "multilabel", "regression"}
+        What y is; "auto" follows :func:`sklearn.utils.multiclass.type_of_target`.
+
+    Examples
+    --------
+    >>> encode_targets(np.array(["b", "a", "b"]), "auto").Y
+    array([[0., 1.],
+           [1., 0.],
+           [0., 1.]])
+    """
+    check_choice("task", task, TASKS)
+    task = _resolve_task(y, task)
+    if task == "classification":
+        labels = column_or_1d(y, warn=True)
+        try:
+            classes, code = np.unique(labels, return_inverse=True)
+        except TypeError:
+            raise ValueError(_UNKNOWN_LABELS) from None
+        if classes.size < 2:
+            raise ValueError(
+                f"y has only one class, {classes.tolist()[0]!r}: at least two are needed for "
+                "classification."
+            )
+        return Targets(np.eye(classes.size)[code], task, classes, 1.0)
+    numbers = _as_numbers(y)
+    if task == "multilabel":
+        if not np.isin(numbers, (0.0, 1.0)).all():
+            raise ValueError("y must hold only 0 and 1 for task='multilabel'.")
+        return Targets(numbers, task, None, 1.0)
+    unit = power_of_two_unit(float(np.abs(numbers).max()))
+    return Targets(numbers / unit, task, None, unit)
+
+
+def target_array(y: Any, n: int) -> NDArray[Any]:
+    """y as a dense array of n samples, without missing values."""
+    if sp.issparse(y):
+        y = sp.csr_array(y).toarray()
+    elif hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    try:
+        y = np.asarray(y)
+    except ValueError as error:
+        raise one_sentence("y", error) from None
+    if y.ndim not in (1, 2) or 0 in y.shape[1:]:
+        raise ValueError(
+            "y must have one dimension, or two with at least one column; got an array of shape "
+            f"{y.shape}."
+        )
+    if y.shape[0] != n:
+        raise ValueError(f"y has {y.shape[0]} samples but X has {n}: they must be of one length.")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y contains NaN or infinity (inf): drop those samples first.")
+    if y.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y must hold labels or real numbers.")
+    if y.dtype.kind == "O":
+        if any(_is_missing(v) for v in y.ravel()):
+            raise ValueError("y contains missing values (None or NaN): drop those samples first.")
+        y = _plain(y)
+    return y
+
+
+def _plain(y: NDArray[Any]) -> NDArray[Any]:
+    """Numbers held as Python objects, as numbers; anything else as it is."""
+    try:
+        plain = np.array(y.tolist())
+    except ValueError:
+        return y
+    return plain if plain.dtype.kind in "biuf" and plain.shape == y.shape else y
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return bool(value is None or value != value)
+    except TypeError:  # pandas.NA answers neither yes nor no
+        return True
+
+
+def _resolve_task(y: NDArray[Any], task: str) -> str:
+    if task != "auto":
+        return task
+    try:
+        with np.errstate(invalid="ignore"):
+            kind = type_of_target(y, input_name="y")
+    except TypeError:
+        kind = "unknown"
+    if kind == "unknown":
+        raise ValueError(_UNKNOWN_LABELS)
+    if kind not in _TASK_OF_TYPE:
+        raise ValueError(
+            f"y has {y.shape[1]} columns of integers, which may be classes or numbers: pass "
+            "task='regression' for numbers, or fit one column of classes at a time."
+        )
+    return _TASK_OF_TYPE[kind]
+
+
+def _as_numbers(y: NDArray[Any]) -> Array:
+    try:
+        numbers = y.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Unknown label type: y must hold numbers for this task; it is of dtype {y.dtype}."
+        ) from None
+    return numbers[:, None] if numbers.ndim == 1 else numbers
+
+
+def combine_weights(
+    targets: Targets, sample_weight: Array | None, class_weight: Any
+) -> Array | None:
+    """Sample weights times class weights; None if all are 1."""
+    weights = sample_weight
+    if class_weight is not None:
+        if targets.task != "classification" or targets.classes is None:
+            raise ValueError(
+                f"class_weight is for classification and y is {targets.task}: pass "
+                "class_weight=None and use sample_weight."
+            )
+        if not isinstance(class_weight, dict) and class_weight != "balanced":
+            raise ValueError(
+                f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}."
+            )
+        code = targets.Y.argmax(axis=1)
+        if isinstance(class_weight, str):
+            # Balanced on the weighted counts, so that a weight equals repeating a row.
+            counts = np.bincount(code, weights)
+            per_class = counts.sum() / (counts.size * counts)
+        else:
+            try:
+                per_class = compute_class_weight(
+                    class_weight, classes=targets.classes, y=targets.classes[code]
+                )
+            except (TypeError, ValueError) as error:
+                raise one_sentence("class_weight", error) from None
+        if not np.all(per_class > 0) or not np.isfinite(per_class).all():
+            raise ValueError("class_weight must hold positive, finite weights.")
+        weights = per_class[code] * (1.0 if weights is None else weights)
+    if weights is None or np.all(weights == 1.0):
+        return None
+    return np.asarray(weights, dtype=np.float64)
+
+
+def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
+    """One finite weight of at least 0 a sample, not all of them 0."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(n, weights)
+    if weights.ndim != 1:
+        raise ValueError(f"sample_weight must have one dimension; got shape {weights.shape}.")
+    if weights.size != n:
+        raise ValueError(f"sample_weight has {weights.size} entries but X has {n} samples.")
+    if weights.dtype.kind not in "biufO":
+        raise TypeError(f"sample_weight must hold numbers; it is of dtype {weights.dtype}.")
+    try:
+        weights = weights.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise one_sentence("sample_weight", error) from None
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight contains NaN or infinity (inf).")
+    if np.any(weights < 0):
+        raise ValueError(f"sample_weight must not be negative; its least entry is {weights.min()}.")
+    if not np.any(weights > 0):
+        raise ValueError("sample_weight is zero for every sample: at least one must count.")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not _LEAST_TOTAL <= total <= 1.0 / _LEAST_TOTAL:
+        raise ValueError(f"sample_weight sums to {total:g}: rescale it to nearer 1 a sample.")
+    return weights

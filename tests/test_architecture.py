@@ -1,0 +1,232 @@
+"""Data goes one way through the house: the imports are parsed and held to it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import rowsparse
+
+ROOT = Path(rowsparse.__file__).parent
+
+# From the first room to the last. A module may import from its own room and from earlier ones.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"_arrays", "_compat", "_validation", "rows", "design", "targets"}),
+    frozenset({"solvers"}),
+    frozenset({"selectors"}),
+    frozenset({"datasets"}),
+    frozenset({"evaluation"}),
+    frozenset({"__init__"}),  # the public names
+    frozenset({"experiments", "demo"}),
+    frozenset({"report"}),
+    frozenset({"cli"}),
+)
+RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
+WITHOUT_SKLEARN = {"rows", "design", "solvers"}
+EXTRAS_ALLOWED = {"cli", "report", "demo", "experiments"}
+CORE_PACKAGES = {"numpy", "scipy", "sklearn", "array_api_compat", "rowsparse"}
+
+EXTRAS = ["matplotlib", "pandas", "polars", "pyarrow", "rich", "torch", "typer"]
+IMPORT_ALL_PUBLIC = "from rowsparse import *"
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported name: its absolute module, the name taken from it, and where it stands."""
+
+    module: str
+    name: str | None
+    line: int
+    at_import: bool
+
+    @property
+    def package(self) -> str:
+        return self.module.partition(".")[0]
+
+    @property
+    def parts(self) -> list[str]:
+        return self.module.split(".") + ([self.name] if self.name else [])
+
+
+def dotted_name(path: Path) -> str:
+    parts = ("rowsparse", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+SOURCES = {dotted_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def is_type_checking(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+
+
+def walk(node: ast.AST, module: str, is_package: bool, at_import: bool = True) -> Iterator[Import]:
+    """Every import under `node`; `at_import` says whether it runs when the module is imported."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            for alias in child.names:
+                yield Import(alias.name, None, child.lineno, at_import)
+        elif isinstance(child, ast.ImportFrom):
+            source = absolute(child, module, is_package)
+            for alias in child.names:
+                yield Import(source, alias.name, child.lineno, at_import)
+        else:
+            deferred = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or (
+                isinstance(child, ast.stmt) and is_type_checking(child)
+            )
+            yield from walk(child, module, is_package, at_import and not deferred)
+
+
+def absolute(node: ast.ImportFrom, module: str, is_package: bool) -> str:
+    if not node.level:
+        return node.module or ""
+    base = module.split(".")
+    base = base[: len(base) - node.level + is_package]
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
+def imports_in(source: str, module: str, is_package: bool = False) -> list[Import]:
+    return list(walk(ast.parse(source), module, is_package))
+
+
+def imports_of(module: str) -> list[Import]:
+    path = SOURCES[module]
+    return imports_in(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
+
+
+def room_of(module: str) -> str:
+    _, _, rest = module.partition(".")
+    return rest.split(".")[0] if rest else "__init__"
+
+
+def internal_target(item: Import) -> str | None:
+    """The module of this package that an import reaches, if it is one."""
+    if item.package != "rowsparse":
+        return None
+    longer = f"{item.module}.{item.name}"
+    return longer if longer in SOURCES else item.module
+
+
+def place(module: str, item: Import) -> str:
+    return f"{module}:{item.line} imports {'.'.join(item.parts)}"
+
+
+def upward_imports(module: str, items: list[Import]) -> list[str]:
+    here = RANK[room_of(module)]
+    targets = [(item, internal_target(item)) for item in items]
+    return [place(module, item) for item, to in targets if to and RANK[room_of(to)] > here]
+
+
+def private_sklearn(module: str, items: list[Import]) -> list[str]:
+    return [
+        place(module, item)
+        for item in items
+        if item.package == "sklearn"
+        and any(part.startswith("_") and not part.endswith("__") for part in item.parts)
+    ]
+
+
+def reaches(module: str, package: str) -> bool:
+    """Whether `module` imports `package`, itself or through modules of this package."""
+    seen: set[str] = set()
+    todo = [module]
+    while todo:
+        current = todo.pop()
+        seen.add(current)
+        for item in imports_of(current):
+            if item.package == package:
+                return True
+            target = internal_target(item)
+            if target in SOURCES and target not in seen:
+                todo.append(target)
+    return False
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_every_module_has_a_room(module: str) -> None:
+    assert room_of(module) in RANK, f"give {room_of(module)!r} a place in LAYERS"
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_imports_go_one_way(module: str) -> None:
+    assert upward_imports(module, imports_of(module)) == []
+
+
+@pytest.mark.parametrize("module", [name for name in SOURCES if room_of(name) in WITHOUT_SKLEARN])
+def test_solvers_know_no_sklearn(module: str) -> None:
+    assert not reaches(module, "sklearn")
+
+
+@pytest.mark.parametrize("module", SOURCES)
+def test_nothing_imports_the_command_line(module: str) -> None:
+    found = [place(module, i) for i in imports_of(module) if internal_target(i) == "rowsparse.cli"]
+    assert found == []
+
+
+@pytest.mark.parametrize("module", [name for name in SOURCES if room_of(name) != "_compat"])
+def test_private_sklearn_names_only_in_compat(module: str) -> None:
+    assert private_sklearn(module, imports_of(module)) == []
+
+
+@pytest.mark.parametrize("module", [n for n in SOURCES if room_of(n) not in EXTRAS_ALLOWED])
+def test_core_imports_only_core_packages(module: str) -> None:
+    allowed = CORE_PACKAGES | sys.stdlib_module_names
+    found = [i for i in imports_of(module) if i.at_import and i.package not in allowed]
+    assert [place(module, item) for item in found] == []
+
+
+def run_script(script: str) -> str:
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_rowsparse_itself_imports_no_extra() -> None:
+    # scikit-learn may import pandas or rich for itself, so ask who imports.
+    script = f"""
+import builtins
+extras, found, real = {EXTRAS!r}, set(), builtins.__import__
+def watch(name, globals=None, *rest):
+    importer = (globals or {{}}).get("__name__") or ""
+    if importer.partition(".")[0] == "rowsparse" and name.partition(".")[0] in extras:
+        found.add((importer, name))
+    return real(name, globals, *rest)
+builtins.__import__ = watch
+{IMPORT_ALL_PUBLIC}
+print(sorted(found))
+"""
+    assert run_script(script) == "[]"
+
+
+def test_rowsparse_imports_where_no_extra_is_installed() -> None:
+    script = f"""
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {EXTRAS!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+{IMPORT_ALL_PUBLIC}
+print("imported")
+"""
+    assert run_script(script) == "imported"
+
+
+def test_the_rules_catch_what_they_forbid() -> None:
+    bad = "from ..selectors import base\ndef f():\n    from rowsparse import cli\n"
+    found = upward_imports("rowsparse.solvers.x", imports_in(bad, "rowsparse.solvers.x"))
+    assert [text.split(" imports ")[1] for text in found] == [
+        "rowsparse.selectors.base",
+        "rowsparse.cli",
+    ]
+    for line in ("from sklearn.utils._tags import Tags", "from sklearn.base import _fit_context"):
+        assert private_sklearn("rowsparse.rows", imports_in(line, "rowsparse.rows"))
+    lazy = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas\n"
+    assert [i.at_import for i in imports_in(lazy, "rowsparse.rows")] == [True, False]

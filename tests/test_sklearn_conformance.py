@@ -1,0 +1,22 @@
+"""Every selector follows scikit-learn's conventions in full."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rowsparse import CDLSR, RFS, RPFS, LpInf, NmAPG
+
+SELECTORS = [
+    selector(2, variant=variant, **options)
+    for selector, options in (
+        (RFS, {}),
+        (RPFS, {"random_state": 0}),
+        (LpInf, {}),
+        (NmAPG, {}),
+        (CDLSR, {"random_state": 0}),
+    )
+    for variant in ("corrected", "published")
+]
+
+
+@parametrize_with_checks(SELECTORS)
+def test_scikit_learn_conformance(estimator, check):
+    check(estimator)
