@@ -20,7 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_arrays", "_compat", "_validation", "rows", "design", "targets"}),
     frozenset({"solvers"}),
     frozenset({"selectors"}),
-    frozenset({"datasets"}),
+    frozenset({"certificate", "datasets"}),
     frozenset({"evaluation"}),
     frozenset({"__init__"}),  # the public names
     frozenset({"experiments", "demo"}),

@@ -266,7 +266,7 @@ def peak_memory() -> Iterator[list[int]]:
 
 
 def test_a_sparse_matrix_is_never_made_dense(monkeypatch):
-    X = sp.random_array((20_000, 5_000), density=1e-3, rng=np.random.default_rng(0), format="csr")
+    X = sp.csr_array(sp.random(20_000, 5_000, density=1e-3, random_state=0))
 
     def refuse(self, *args, **options):
         if np.prod(self.shape) > 1_000_000:

@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rowsparse import CDLSR, RFS, RPFS, LpInf, NmAPG
+from rowsparse import CDLSR, RFS, RPFS, LpInf, NmAPG, TopK
 
 SELECTORS = [
     selector(2, variant=variant, **options)
@@ -14,6 +14,11 @@ SELECTORS = [
         (CDLSR, {"random_state": 0}),
     )
     for variant in ("corrected", "published")
+]
+SELECTORS += [
+    TopK(2, random_state=0),
+    TopK(2, certify=True, random_state=0),
+    TopK(2, loss="l21", n_restarts=1, random_state=0),
 ]
 
 

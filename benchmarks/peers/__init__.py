@@ -10,6 +10,8 @@ DISTRIBUTIONS = {
     "scikit_feature": ["skfeature-chappers"],
     "skglm": ["skglm", "numba"],
     "scikit_learn": ["scikit-learn"],
+    "abess": ["abess"],
+    "fastcan": ["fastcan"],
 }
 
 

@@ -6,11 +6,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rowsparse.selectors import CDLSR, RFS, RPFS, LpInf, NmAPG, rfs_path
+    from rowsparse.selectors import (
+        CDLSR,
+        RFS,
+        RPFS,
+        LpInf,
+        NmAPG,
+        StabilitySelection,
+        TopK,
+        TopKCV,
+        rfs_path,
+        stability,
+        topk_path,
+    )
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["CDLSR", "RFS", "RPFS", "LpInf", "NmAPG", "__version__", "rfs_path"]
+__all__ = [
+    "CDLSR",
+    "RFS",
+    "RPFS",
+    "LpInf",
+    "NmAPG",
+    "StabilitySelection",
+    "TopK",
+    "TopKCV",
+    "__version__",
+    "rfs_path",
+    "stability",
+    "topk_path",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rowsparse.selectors import CDLSR, RFS, RPFS, LpInf, NmAPG
+from rowsparse.selectors import CDLSR, RFS, RPFS, LpInf, NmAPG, TopK
 
 __all__ = ["METHODS", "N_PIXELS", "DigitsDemo", "DigitsRow", "check_k", "run_digits"]
 
@@ -32,6 +32,7 @@ METHODS: tuple[tuple[Any, str], ...] = (
     (LpInf, "Kong & Ding 2014"),
     (NmAPG, "An et al. 2021"),
     (CDLSR, "Xu et al. 2023"),
+    (TopK, "this library"),
 )
 
 

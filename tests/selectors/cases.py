@@ -9,7 +9,7 @@ from typing import Any
 import rowsparse
 
 Factory = Callable[..., Any]
-NAMES = ("RFS", "RPFS", "LpInf", "NmAPG", "CDLSR")
+NAMES = ("RFS", "RPFS", "LpInf", "NmAPG", "CDLSR", "TopK")
 
 
 def all_selectors(

@@ -308,7 +308,7 @@ def test_exactly_k_on_degenerate_columns(name, kind):
 def test_constant_columns_fill_up_only_when_they_must(name):
     X, y = classes()
     X[:, 3:] = 1.0
-    with pytest.warns(UserWarning, match=r"^Only 3 columns of X vary: 2 constant columns were add"):
+    with pytest.warns(UserWarning, match=r"2 constant columns were add|2 of the .* are constant"):
         selector = SELECTORS[name](k=5).fit(X, y)
     assert_sound(selector, 5, D)
     assert selector.support_[:3].all()
@@ -318,7 +318,8 @@ def test_constant_columns_fill_up_only_when_they_must(name):
 def test_more_features_than_samples(name):
     X, y = classes(n=6, d=20)
     for k in (2, 8):
-        assert_sound(SELECTORS[name](k=k, max_iter=200).fit(X, y), k, 20)
+        limit = {"max_iter": 200} if "max_iter" in SELECTORS[name]().get_params() else {}
+        assert_sound(SELECTORS[name](k=k, **limit).fit(X, y), k, 20)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,10 +13,12 @@ from rowsparse.solvers.exchange import (
     GramRows,
     LeastSquares,
     SupportState,
+    descend,
     forward,
     independent,
     least_squares_fit,
     least_squares_objective,
+    reduced_targets,
 )
 
 SEEDS = st.integers(0, 10_000)
@@ -264,3 +266,140 @@ def test_best_exchanges_after_forward_reach_the_known_objective(
         state.remove(int(state.support[i]))
         state.add(int(p))
     assert least_squares_objective(design, Y, state.support) == pytest.approx(exchanged, rel=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, RIDGES, st.integers(1, 6), st.integers(0, 2))
+def test_best_exchange_is_the_best_of_all_exchange_gains(seed, ridge, k, fixed):
+    X, Y = data(seed)
+    rng = np.random.default_rng(seed)
+    S = rng.choice(9, k, replace=False)
+    allowed = rng.random(9) < 0.8
+    state = SupportState(LeastSquares.of(design_of(X), Y, ridge=ridge), S)
+    gains = state.exchange_gains()
+    gains[:, ~allowed] = -np.inf
+    gains[:fixed] = -np.inf
+    found = state.best_exchange(1e-10, allowed, fixed=fixed)
+    if gains.max() <= 1e-10:
+        assert found is None
+    else:
+        assert found.gain == pytest.approx(gains.max(), rel=1e-8)
+        assert gains[list(S).index(found.out), found.into] == pytest.approx(gains.max(), rel=1e-8)
+
+
+def test_pruning_leaves_the_best_exchange_of_many_columns():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, Y = rng.standard_normal((40, 3000)) + rng.standard_normal((40, 1)), data(seed, n=40)[1]
+        S = rng.choice(3000, 6, replace=False)
+        state = SupportState(LeastSquares.of(design_of(X), Y, ridge=float(seed % 2)), S)
+        gains = state.exchange_gains()
+        found = state.best_exchange(0.0, np.ones(3000, dtype=bool))
+        assert found.gain == pytest.approx(gains.max(), rel=1e-10)
+        quick = state.best_exchange(0.0, np.ones(3000, dtype=bool), effort="quick")
+        assert 0.0 < quick.gain <= gains.max() * (1 + 1e-10)
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS, RIDGES, st.lists(st.integers(0, 8), min_size=1, max_size=50))
+def test_exchanging_at_once_equals_the_state_from_scratch(seed, ridge, entering):
+    X, Y = data(seed)
+    problem = LeastSquares.of(design_of(X), Y, ridge=ridge)
+    state = SupportState(problem, [0, 1, 2])
+    for turn, p in enumerate(entering):
+        if p not in state.basis:
+            assert state.exchange(state.basis[turn % 3], p)
+    assert_same_state(state, SupportState(problem, state.support))
+
+
+def test_an_exchange_for_a_dependent_column_is_refused():
+    X, Y = data(1)
+    X[:, 4] = X[:, 0] + X[:, 1]
+    problem = LeastSquares.of(design_of(X), Y)
+    state = SupportState(problem, [0, 1, 2])
+    assert not state.exchange(2, 4)
+    assert state.basis == [0, 1, 2]
+    assert_same_state(state, SupportState(problem, [0, 1, 2]))
+    found = state.best_exchange(0.0, np.arange(9) == 4)
+    assert found is None or found.gain < 1e-10
+
+
+def test_ties_between_exchanges_go_to_the_lowest_column():
+    X, Y = data(0, n=30, d=50)
+    state = SupportState(LeastSquares.of(design_of(X), Y), [10, 20])
+    p = state.best_exchange(0.0, np.ones(50, dtype=bool)).into
+    for copy in (3, 45):
+        Z = X.copy()
+        Z[:, copy] = Z[:, p]
+        tied = SupportState(LeastSquares.of(design_of(Z), Y), [10, 20])
+        assert tied.best_exchange(0.0, np.ones(50, dtype=bool)).into == min(copy, p)
+
+
+def test_descending_ends_where_no_exchange_gains():
+    X, Y = data(3, n=40, d=60, c=2)
+    problem = LeastSquares.of(design_of(X), Y)
+    for effort in ("best", "quick"):
+        state = SupportState(problem, [1, 2, 3, 4])
+        assert descend(state, 1e-9 * problem.total, np.ones(60, dtype=bool), effort=effort)
+        assert state.exchange_gains().max() <= 1e-9 * problem.total
+
+
+def test_descending_stops_when_it_is_late():
+    X, Y = data(3, n=40, d=60, c=2)
+    problem = LeastSquares.of(design_of(X), Y)
+    state = SupportState(problem, [1, 2, 3, 4])
+    assert not descend(state, 0.0, np.ones(60, dtype=bool), late=lambda: True)
+    assert state.basis == [1, 2, 3, 4]
+
+
+def test_reduced_targets_have_the_same_products_and_fewer_columns():
+    Y = np.eye(4)[np.arange(20) % 4]
+    Y -= Y.mean(0)
+    reduced = reduced_targets(Y)
+    assert reduced.shape == (20, 3)
+    np.testing.assert_allclose(reduced @ reduced.T, Y @ Y.T, atol=1e-12)
+    assert reduced_targets(np.zeros((5, 3))).shape == (5, 1)
+
+
+def test_the_gram_matrix_is_formed_once_many_rows_were_asked_for():
+    X, _ = data(8, n=700, d=600)
+    gram = GramRows(design_of(X))
+    gram(np.array([5]))
+    assert gram._all is None
+    np.testing.assert_allclose(gram(np.arange(100)), (X.T @ X)[:100], atol=1e-9)
+    assert gram._all is not None
+    np.testing.assert_allclose(gram.row(7), X.T @ X[:, 7], atol=1e-9)
+
+
+def test_rows_computed_ahead_save_passes_and_change_no_pick(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 600))
+    Y = X[:, :30] @ rng.standard_normal((30, 2)) + rng.standard_normal((80, 2))
+    design, Y = design_of(X), Y - Y.mean(0)
+    passes = []
+    single = type(design).gram_columns
+    monkeypatch.setattr(
+        type(design),
+        "gram_columns",
+        lambda self, columns: passes.append(columns.size) or single(self, columns),
+    )
+    plain = forward(design, Y, 20)
+    assert passes == [1] * 20
+    passes.clear()
+    monkeypatch.setattr("rowsparse.solvers.gram._AHEAD_ENTRIES", 0)
+    assert forward(design, Y, 20).tolist() == plain.tolist()
+    assert len(passes) < 15
+
+
+def test_rows_are_no_longer_computed_ahead_once_few_were_used(monkeypatch):
+    monkeypatch.setattr("rowsparse.solvers.gram._AHEAD_ENTRIES", 0)
+    X, _ = data(8, n=10, d=600)
+    gram = GramRows(design_of(X))
+    scores = np.arange(600.0)
+    gram.fetch(3, scores)
+    assert sorted(gram._kept) == [3, *range(584, 600)]
+    for p in (599, 598):
+        gram.fetch(p, scores)
+    gram.fetch(5, scores)
+    assert 5 not in gram._kept
+    np.testing.assert_allclose(gram.row(5), X.T @ X[:, 5], atol=1e-10)

@@ -104,7 +104,11 @@ def make_design(
     units = Units(moments.mean if center else np.zeros(d), inv_scale, unit)
     if _implicit_is_unsafe(raw.dtype, moments, inv_scale, center):
         return raw.safe_copy(mean, inv_scale, binary_units(moments.largest)), units
-    return kind(stored, mean=mean, inv_scale=inv_scale), units
+    design = kind(stored, mean=mean, inv_scale=inv_scale)
+    if center and weights is None:
+        # The moments tell the norms of the columns: no need for another pass over the data.
+        design.know_column_norms(np.sqrt(X.shape[0]) * moments.sd * inv_scale)
+    return design, units
 
 
 def _implicit_is_unsafe(

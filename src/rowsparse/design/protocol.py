@@ -214,6 +214,10 @@ class ImplicitDesign(Design):
             block *= self.row_scale[:, None].astype(block.dtype)
         return block
 
+    def know_column_norms(self, norms: Array) -> None:
+        """Take the norms of the columns from somebody who has them."""
+        self._column_norms = norms
+
     def column_norms(self) -> Array:
         if self._column_norms is None:
             self._column_norms = np.sqrt(self._sum_of_squares())

@@ -3,7 +3,26 @@
 from rowsparse.selectors.cdlsr import CDLSR
 from rowsparse.selectors.lpinf import LpInf
 from rowsparse.selectors.nmapg import NmAPG
+from rowsparse.selectors.path import TopKPath, topk_path
 from rowsparse.selectors.rfs import RFS, RFSPath, rfs_path
 from rowsparse.selectors.rpfs import RPFS
+from rowsparse.selectors.stability import Stability, StabilitySelection, stability
+from rowsparse.selectors.topk import TopK
+from rowsparse.selectors.topk_cv import TopKCV
 
-__all__ = ["CDLSR", "RFS", "RPFS", "LpInf", "NmAPG", "RFSPath", "rfs_path"]
+__all__ = [
+    "CDLSR",
+    "RFS",
+    "RPFS",
+    "LpInf",
+    "NmAPG",
+    "RFSPath",
+    "Stability",
+    "StabilitySelection",
+    "TopK",
+    "TopKCV",
+    "TopKPath",
+    "rfs_path",
+    "stability",
+    "topk_path",
+]

@@ -46,6 +46,7 @@ VARIANTS = ("corrected", "published")
 _OBJECTIVE_LIKE = frozenset(
     {
         "lower_bound_",
+        "root_bound_",
         "alm_objective_",
         "published_objective_",
         "refitted_objective_",

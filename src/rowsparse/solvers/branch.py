@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.solvers.certificate import Bound, Candidates
+from rowsparse.solvers.completion import Remainder
 from rowsparse.solvers.relaxation import Relaxation
 
 # Features with which the relaxation starts, and which may enter it at a time.
@@ -20,8 +20,9 @@ _FIRST_SET, _ROOM = 100, 30
 _ROUNDS = 12
 # Accuracy of a node's relaxation, relative to ||Y||^2.
 _TOL = 1e-7
-# A subtree with fewer than this share of the candidates gets its own, smaller problem.
-_COMPACT = 0.25
+# A subtree with fewer than this share of the candidates gets its own, smaller problem, as long
+# as the Gram matrices copied for that take no more than so many bytes in all.
+_COMPACT, _COMPACT_BYTES = 0.25, 1 << 30
 # With two features to go and no more candidates than this, all pairs are scored at once.
 _PAIRS = 1200
 # Relative excess over the level at which a feature outside the working set must enter.
@@ -102,6 +103,8 @@ class BranchAndBound:
         Gap, relative to the objective, at which the proof counts as complete.
     time_limit : float or None
         Seconds after which to stop with what is proven by then.
+    keep_on_interrupt : bool
+        Whether Ctrl-C ends the search with what it has, instead of going through.
     improve : callable, optional
         From a support (features) to one that is at least as good, and its objective.
     monitor : callable
@@ -118,14 +121,17 @@ class BranchAndBound:
         include: Index,
         gap_tol: float = 1e-6,
         time_limit: float | None = None,
+        keep_on_interrupt: bool = False,
         improve: Callable[[Index], tuple[Index, float]] | None = None,
         monitor: Callable[[Progress], bool] = lambda progress: False,
     ) -> None:
         self.k, self.support, self.objective = k, np.sort(support), objective
         self.gap_tol, self.time_limit = gap_tol, time_limit
         self.improve, self.monitor = improve, monitor
+        self.keep_on_interrupt = keep_on_interrupt
         self.nodes = 0
         self._order = 0
+        self._spare_bytes = _COMPACT_BYTES
         self._start = time.perf_counter()
         self._open: list[_Node] = []
         # The least bound of all subtrees that were closed.
@@ -138,7 +144,15 @@ class BranchAndBound:
         while self._open:
             if self._open[0].bound >= self._threshold or self._out_of_time():
                 break
-            self._expand(heapq.heappop(self._open))
+            node = heapq.heappop(self._open)
+            try:
+                self._expand(node)
+            except KeyboardInterrupt:
+                # Unfinished, it still counts for the bound.
+                heapq.heappush(self._open, node)
+                if not self.keep_on_interrupt:
+                    raise
+                break
             if self.monitor(self.progress()):
                 break
         bound = self.lower_bound
@@ -170,7 +184,8 @@ class BranchAndBound:
     @property
     def _threshold(self) -> float:
         """Subtrees whose bound reaches this hold nothing better than what is known."""
-        return self.objective - self.gap_tol * abs(self.objective)
+        # A little less than the tolerance, so that rounding does not make it a little more.
+        return self.objective - 0.99 * self.gap_tol * abs(self.objective)
 
     def _seconds(self) -> float:
         return time.perf_counter() - self._start
@@ -322,7 +337,9 @@ class BranchAndBound:
             return
         full = np.zeros(len(problem))
         full[working] = s
-        if free.size < _COMPACT * len(problem):
+        size = 8 * (chosen.size + free.size) ** 2
+        if free.size < _COMPACT * len(problem) and size <= self._spare_bytes:
+            self._spare_bytes -= size
             kept = np.sort(np.concatenate([chosen, free]))
             chosen, free = np.searchsorted(kept, chosen), np.searchsorted(kept, free)
             problem, full, q = problem.restricted(kept), full[kept], bound.q[kept]
@@ -351,7 +368,7 @@ class BranchAndBound:
     # ------------------------------------------------------------- the last one or two
     def _best_single(self, problem: Candidates, chosen: Index, free: Index) -> float:
         """Complete ``chosen`` by the best single candidate; a bound on all ways to do so."""
-        rest = _Residual(problem, chosen, free)
+        rest = Remainder(problem, chosen, free)
         at = int(np.argmax(rest.gains))
         value = rest.total - float(rest.gains[at])
         self._offer(problem.features[np.append(chosen, free[at])], value)
@@ -359,7 +376,7 @@ class BranchAndBound:
 
     def _best_pair(self, problem: Candidates, chosen: Index, free: Index) -> float:
         """Complete ``chosen`` by the best two candidates; a bound on all ways to do so."""
-        rest = _Residual(problem, chosen, free)
+        rest = Remainder(problem, chosen, free)
         i, j, gain = rest.best_pair()
         value = rest.total - gain
         self._offer(problem.features[np.append(chosen, free[[i, j]])], value)
@@ -369,42 +386,3 @@ class BranchAndBound:
 def largest_first(values: Array) -> Index:
     """The order of falling values, ties by index."""
     return np.argsort(-values, kind="stable")
-
-
-class _Residual:
-    """What is left of the free candidates and of Y once the chosen features are fitted."""
-
-    def __init__(self, problem: Candidates, chosen: Index, free: Index) -> None:
-        self.B, self.total = problem.B[free], problem.total
-        self._problem, self._free = problem, free
-        self._explained = np.zeros((0, free.size))
-        self.diagonal = problem.diagonal[free] + problem.ridge
-        if chosen.size:
-            rows = problem.rows(chosen)
-            A = rows[:, chosen]
-            A[np.diag_indices_from(A)] += problem.ridge
-            L = np.linalg.cholesky(A)
-            self._explained = solve_triangular(L, rows[:, free], lower=True)
-            fitted = solve_triangular(L, problem.B[chosen], lower=True)
-            self.B = self.B - self._explained.T @ fitted
-            self.total -= float(np.vdot(fitted, fitted))
-            self.diagonal -= np.einsum("ij,ij->j", self._explained, self._explained)
-        self.gains = np.einsum("jc,jc->j", self.B, self.B) / self.diagonal
-
-    def best_pair(self) -> tuple[int, int, float]:
-        """The two candidates that together take most off the objective, and how much."""
-        G = self._problem.block(self._free) - self._explained.T @ self._explained
-        G /= self.diagonal[:, None]
-        # Gain of j after i: ||B_j - (G_ij/D_i) B_i||^2 / (D_j - G_ij^2/D_i).
-        squares = self.gains * self.diagonal
-        pair = self.B @ self.B.T
-        pair *= -2.0 * G
-        pair += squares
-        pair += G * G * squares[:, None]
-        left = self.diagonal - G * G * self.diagonal[:, None]
-        # A candidate beside itself is no pair.
-        np.fill_diagonal(left, np.inf)
-        pair /= left
-        pair += self.gains[:, None]
-        i, j = np.unravel_index(int(np.argmax(pair)), pair.shape)
-        return int(i), int(j), float(pair[i, j])

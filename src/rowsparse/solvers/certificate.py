@@ -17,6 +17,7 @@ the same problem as (X'X, ridge).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,8 @@ from rowsparse.design import Design
 from rowsparse.rows import row_norms
 from rowsparse.solvers.relaxation import largest
 
+# Entries of X that are held as float64 at a time.
+_BLOCK_ENTRIES = 1 << 24
 # Up to this many features the least eigenvalue of their Gram matrix is looked at, and it is used
 # if it adds at least this share to the ridge.
 _EIGENVALUES, _WORTHWHILE = 1500, 1e-3
@@ -89,7 +92,7 @@ class Candidates:
         self.diagonal = norms**2 - shift
         self._gram = gram
         if gram is None and features.size <= _WHOLE_GRAM:
-            self._gram = self._form_gram()
+            self._gram = _gram(design, features)
         # Rows computed so far, and the place of each candidate's row among them (-1: none yet).
         self._rows = np.empty((0, features.size))
         self._place = np.full(features.size, -1)
@@ -98,25 +101,20 @@ class Candidates:
     def of(cls, design: Design, Y: Array, ridge: float) -> Candidates:
         """All features of a design."""
         n, d = design.shape
-        precision = design.columns(np.empty(0, dtype=np.intp)).dtype
         # The error of a sum of n products, with room for the centring and scaling on the fly.
-        rounding = (n + 16) * 2.0 * float(np.finfo(precision).eps)
+        rounding = (n + 16) * 2.0 * float(np.finfo(np.float64).eps)
         total = float(np.vdot(Y, Y))
-        B, norms = design.rmatmul(Y), design.column_norms()
         every = np.arange(d)
+        B, norms = _cross(design, every, Y), _norms(design)
         if not d < n or d > _EIGENVALUES:
             return cls(design, every, B, norms, total, ridge, rounding)
-        gram = design.gram()
+        gram = _gram(design, every)
         least = float(np.linalg.eigvalsh(gram)[0]) - rounding * float(np.trace(gram))
         shift = max(least, 0.0)
         if shift > 0 and shift < _WORTHWHILE * ridge:
             shift = 0.0
         gram[np.diag_indices(d)] -= shift
         return cls(design, every, B, norms, total, ridge + shift, rounding, shift, gram)
-
-    def _form_gram(self) -> Array:
-        block = self.design.columns(self.features).astype(np.float64, copy=False)
-        return block.T @ block
 
     def __len__(self) -> int:
         return int(self.features.size)
@@ -127,7 +125,8 @@ class Candidates:
             return self._gram[positions]
         missing = positions[self._place[positions] < 0]
         if missing.size:
-            columns = self.design.gram_columns(self.features[missing])[self.features]
+            block = _columns(self.design, self.features[missing])
+            columns = _cross(self.design, self.features, block)
             self._place[missing] = len(self._rows) + np.arange(missing.size)
             self._rows = np.concatenate([self._rows, columns.T])
         return self._rows[self._place[positions]]
@@ -136,8 +135,7 @@ class Candidates:
         """The Gram matrix of some candidates."""
         if self._gram is not None:
             return self._gram[np.ix_(positions, positions)]
-        columns = self.design.columns(self.features[positions]).astype(np.float64, copy=False)
-        return columns.T @ columns
+        return _gram(self.design, self.features[positions])
 
     def restricted(self, keep: Index) -> Candidates:
         """The same problem with these candidates alone."""
@@ -188,3 +186,48 @@ class Candidates:
         """Bound on the error of f(S) for one support, from the conditioning of its system."""
         spread = float(self.norms.max(initial=0.0)) ** 2 / self.ridge
         return 8.0 * self.rounding * (1.0 + spread) * self.total
+
+
+def _columns(design: Design, features: Index) -> Array:
+    return design.columns(features).astype(np.float64, copy=False)
+
+
+def _blocks(design: Design, features: Index) -> Iterator[slice]:
+    """Slices of the features whose columns may be held as float64 at one time."""
+    step = max(1, _BLOCK_ENTRIES // design.shape[0])
+    for start in range(0, features.size, step):
+        yield slice(start, start + step)
+
+
+def _cross(design: Design, features: Index, M: Array) -> Array:
+    """X_features' M, in float64 whatever the precision of the data."""
+    if features.size == design.shape[1] and _is_double(design):
+        return design.rmatmul(M)
+    parts = [_columns(design, features[at]).T @ M for at in _blocks(design, features)]
+    return np.concatenate(parts) if parts else np.zeros((0, M.shape[1]))
+
+
+def _gram(design: Design, features: Index) -> Array:
+    """X_features' X_features, likewise."""
+    n, d = design.shape
+    if n > d and features.size == d and _is_double(design):
+        return design.gram()
+    if n * features.size <= _BLOCK_ENTRIES:
+        block = _columns(design, features)
+        return block.T @ block
+    parts = [
+        _cross(design, features, _columns(design, features[at])) for at in _blocks(design, features)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def _norms(design: Design) -> Array:
+    if _is_double(design):
+        return design.column_norms()
+    every = np.arange(design.shape[1])
+    parts = [np.linalg.norm(_columns(design, every[at]), axis=0) for at in _blocks(design, every)]
+    return np.concatenate(parts)
+
+
+def _is_double(design: Design) -> bool:
+    return design.columns(np.empty(0, dtype=np.intp)).dtype == np.float64

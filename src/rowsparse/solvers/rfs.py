@@ -16,6 +16,7 @@ from rowsparse.solvers.working_set import WorkingSetSolver, as_solution
 _COUNT_TOL = 1e-4
 # The search for k rows goes down to this share of gamma_max.
 _LEAST_GAMMA = 1e-3
+_FIRST_STEP = 1e-3
 _OUTER_ITER = 100
 _IRLS_ITER = 1000
 
@@ -80,11 +81,18 @@ def _solve_at(worker: WorkingSetSolver, gamma: float, tol: float, reduction: Red
 
 
 def penalty_for(worker: WorkingSetSolver, k: int, tol: float) -> float:
-    """The penalty at which exactly k rows are active, as nearly as there is one."""
+    """The penalty at which exactly k rows are active, as nearly as there is one.
+
+    Rows are counted in rough solutions. Where many of them enter at once, the exact solution may
+    have none yet: then the penalty is lowered, in growing steps, until at least k are in.
+    """
     count_tol = max(tol, _COUNT_TOL)
     gamma, _ = search_penalty(
         lambda g: worker.solve(g, count_tol), worker.penalty_max, k, lower=_LEAST_GAMMA
     )
+    step = _FIRST_STEP
+    while worker.solve(gamma, tol).n_rows < k and gamma > _LEAST_GAMMA * worker.penalty_max:
+        gamma, step = gamma * (1.0 - step), min(2.0 * step, 0.5)
     return gamma
 
 

@@ -11,7 +11,7 @@ once, eps falling, bounds the loss of each from above, and the convex refit cert
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Literal
@@ -207,7 +207,10 @@ class RobustLoss:
 
 
 def descend(
-    loss: RobustLoss, point: Point, seen: set[bytes], certified: Monitor | None = None
+    loss: RobustLoss,
+    point: Point,
+    seen: set[bytes],
+    certified: Callable[[float], bool] | None = None,
 ) -> tuple[Point, bool]:
     """Exchanges while the loss (its bound, or as certified) falls, or to a support ``seen``.
 

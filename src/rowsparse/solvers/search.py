@@ -18,7 +18,7 @@ class HasRows(Protocol):
 S = TypeVar("S", bound=HasRows)
 
 # Two penalties closer than this, relatively, are taken for one: the count jumps between them.
-_SAME_PENALTY = 1e-7
+_SAME_PENALTY = 1e-4
 
 
 def search_penalty(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -13,11 +12,18 @@ from rowsparse.rows import row_norms
 
 # As corrected here, or to the letter of the paper.
 Variant = Literal["corrected", "published"]
-# Called once an iteration with the current objective; True asks the solver to stop there.
-Monitor = Callable[[float], bool]
 
 
-def silent(objective: float) -> bool:
+class Monitor(Protocol):
+    """Called once an iteration with the current objective; True asks the solver to stop there.
+
+    A solver that knows more says so by name: ``lower_bound``, ``nodes``.
+    """
+
+    def __call__(self, objective: float, /, **details: float) -> bool: ...
+
+
+def silent(objective: float, /, **details: float) -> bool:
     """The monitor that watches nothing and never stops a solver."""
     return False
 

@@ -16,14 +16,12 @@ from scipy.linalg import cho_factor, cho_solve
 from rowsparse._arrays import Array
 from rowsparse.rows import shrink_ordinary
 
-RELAX = 1.7
+RELAX = 1.8
 CHECK_EVERY = 10
 _BALANCE_EVERY = 50
 _BALANCE_RATIO = 5.0
 # An explicit inverse costs 2nm + m^2 an iteration, Woodbury's identity 3nm + n^2.
 _WOODBURY_RATIO = 1.62
-# Up to this many rows and columns the projection is one dense matrix.
-_DENSE_PROJECTION = 700
 
 
 @dataclass
@@ -100,26 +98,26 @@ class RegularisedInverse:
     def __init__(self, Z: Array, kappa: float = 1.0) -> None:
         n, m = Z.shape
         self._Z, self._kappa = Z, kappa
-        self.woodbury = m > _WOODBURY_RATIO * n
-        K = Z @ Z.T if self.woodbury else Z.T @ Z
+        self._woodbury = m > _WOODBURY_RATIO * n
+        K = Z @ Z.T if self._woodbury else Z.T @ Z
         K[np.diag_indices_from(K)] += kappa
         factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-        self.inverse = cho_solve(factor, np.eye(K.shape[0]), overwrite_b=True, check_finite=False)
+        self._inverse = cho_solve(factor, np.eye(K.shape[0]), overwrite_b=True, check_finite=False)
 
     def solve(self, B: Array) -> Array:
         """W(B)."""
-        if not self.woodbury:
-            return self.inverse @ B
-        return (B - self._Z.T @ (self.inverse @ (self._Z @ B))) / self._kappa
+        if not self._woodbury:
+            return self._inverse @ B
+        return (B - self._Z.T @ (self._inverse @ (self._Z @ B))) / self._kappa
 
-    def matrix(self) -> Array:
-        """The inverse itself, m x m."""
-        if not self.woodbury:
-            return self.inverse
-        dense = self._Z.T @ (self.inverse @ self._Z)
-        np.negative(dense, out=dense)
-        dense[np.diag_indices_from(dense)] += 1.0
-        return dense / self._kappa
+    def solve_and_apply(self, B: Array) -> tuple[Array, Array]:
+        """W(B) and Z W(B)."""
+        if not self._woodbury:
+            W = self._inverse @ B
+            return W, self._Z @ W
+        # Z (Z'Z + kappa I)^{-1} B = (ZZ' + kappa I)^{-1} Z B
+        P = self._inverse @ (self._Z @ B)
+        return (B - self._Z.T @ P) / self._kappa, P
 
 
 class GraphProjection:
@@ -130,37 +128,16 @@ class GraphProjection:
     """
 
     def __init__(self, Z: Array, Y: Array, fit_intercept: bool) -> None:
-        n, m = Z.shape
         self._Z, self._Y, self._fit_intercept = Z, Y, fit_intercept
         self._inverse = RegularisedInverse(Z)
-        self._matrix: Array | None = None
-        if n + m <= _DENSE_PROJECTION:
-            self._matrix = self._dense(n, m)
-            self._origin = self._factored(np.zeros((n + m, Y.shape[1])))
 
     def __call__(self, stacked: Array) -> Array:
-        if self._matrix is None:
-            return self._factored(stacked)
-        product: Array = self._matrix @ stacked
-        product += self._origin
-        return product
-
-    def _factored(self, stacked: Array) -> Array:
         n = self._Y.shape[0]
         T = self._Y - stacked[:n]
-        b = T.mean(axis=0) if self._fit_intercept else 0.0
-        W = self._inverse.solve(self._Z.T @ (T - b) + stacked[n:])
-        return np.concatenate([self._Y - self._Z @ W - b, W])
-
-    def _dense(self, n: int, m: int) -> Array:
-        """The linear part, [[ZHZ' (+ 11'/n), -ZH], [-HZ', H]] with H = (Z'Z + I)^{-1}."""
-        H = self._inverse.matrix()
-        ZH = self._Z @ H
-        matrix = np.empty((n + m, n + m))
-        matrix[:n, :n] = ZH @ self._Z.T
         if self._fit_intercept:
-            matrix[:n, :n] += 1.0 / n
-        matrix[:n, n:] = -ZH
-        matrix[n:, :n] = -ZH.T
-        matrix[n:, n:] = H
-        return matrix
+            T -= T.mean(axis=0)
+        W, ZW = self._inverse.solve_and_apply(self._Z.T @ T + stacked[n:])
+        # Y - ZW - 1b' = E + (T - ZW), because T has lost its mean b.
+        T -= ZW
+        T += stacked[:n]
+        return np.concatenate([T, W])

@@ -25,6 +25,8 @@ from rowsparse.solvers.solution import (
 # Share of the penalty above which the score of a zero row keeps it in the working set.
 _KEEP_SCORE = 0.95
 _MIN_COLUMNS = 10
+# Size of the first working set, as a number of columns and as a multiple of the samples.
+_FIRST_COLUMNS, _FIRST_SHARE = 100, 2
 _FIRST_TOL = 1e-2
 
 
@@ -188,7 +190,8 @@ class WorkingSetSolver:
         n, d = self.problem.design.shape
         last = self._last
         if last is None:
-            return None, top_rows(self.null_scores, min(d, max(100, 2 * n))), None
+            size = min(d, max(_FIRST_COLUMNS, _FIRST_SHARE * n))
+            return None, top_rows(self.null_scores, size), None
         Z = self.problem.design.columns(last.columns)
         residual = np.asarray(self.problem.Y - Z @ last.V - last.b, dtype=np.float64)
         objective = self.problem.objective(residual, last.V, penalty)

@@ -1,0 +1,196 @@
+"""Accuracy of a linear SVM on the features that each method selects inside the folds."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import RFE, f_classif
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from benchmarks.certificate import Array
+from benchmarks.data import Data, for_each
+from benchmarks.tables import VERDICT, Table, verdict
+from rowsparse import CDLSR, RFS, RPFS, LpInf, NmAPG, TopK
+
+SETS = ("srbct", "glioma", "allaml", "leu", "lung", "prostate_ge", "yale")
+QUICK_SETS = ("srbct", "leu")
+SIZES = (5, 10, 20, 40)
+FOLDS = 5
+DEFAULT, OTHER = "TopK 0.5", "TopK 2"
+# Left out unless asked for: seconds to minutes a selection.
+SLOW = ("LpInf",)
+# RFE drops shares of all features down to this many, then so many at a time.
+RFE_LAST, RFE_STEP = 200, 5
+TREES = 500
+
+Classes = NDArray[np.intp]
+Supports = dict[int, NDArray[np.intp]]
+Select = Callable[[Array, Classes], Supports]
+
+
+# ---------------------------------------------------------------------------- the methods
+def methods(slow: bool) -> dict[str, Select]:
+    """Every method as a function from standardised data and classes to supports, one for each k."""
+    chosen: dict[str, Select] = {
+        DEFAULT: partial(_each_size, partial(_selector, partial(TopK, alpha=0.5, random_state=0))),
+        OTHER: partial(_each_size, partial(_selector, partial(TopK, alpha=2.0, random_state=0))),
+        "RFS": partial(_each_size, partial(_selector, RFS)),
+        "CDLSR": partial(_each_size, partial(_selector, partial(CDLSR, random_state=0))),
+        "RPFS": partial(_each_size, partial(_selector, RPFS)),
+        "NmAPG": partial(_each_size, partial(_selector, NmAPG)),
+        "LpInf": partial(_each_size, partial(_selector, LpInf)),
+        "F": partial(_first, _by_f),
+        "RFE": partial(_first, _by_rfe),
+        "forest": partial(_first, _by_forest),
+    }
+    return {name: select for name, select in chosen.items() if slow or name not in SLOW}
+
+
+def _each_size(
+    select: Callable[[int, Array, Classes], NDArray[np.intp]], X: Array, y: Classes
+) -> Supports:
+    return {k: select(k, X, y) for k in SIZES}
+
+
+def _selector(kind: Callable[[int], Any], k: int, X: Array, y: Classes) -> NDArray[np.intp]:
+    return np.asarray(kind(k).fit(X, y).get_support(indices=True))
+
+
+def _first(order: Callable[[Array, Classes], NDArray[np.intp]], X: Array, y: Classes) -> Supports:
+    """The first k of one ranking."""
+    ranked = order(X, y)
+    return {k: ranked[:k] for k in SIZES}
+
+
+def _by_f(X: Array, y: Classes) -> NDArray[np.intp]:
+    """As SelectKBest(f_classif) has it; constant columns last."""
+    return np.argsort(-np.nan_to_num(f_classif(X, y)[0], nan=-1.0), kind="stable")
+
+
+def _by_rfe(X: Array, y: Classes) -> NDArray[np.intp]:
+    """Two stages, because RFE takes its share of all features, however few are left."""
+    first = RFE(LinearSVC(), n_features_to_select=min(RFE_LAST, X.shape[1]), step=0.05).fit(X, y)
+    kept = np.flatnonzero(first.support_)
+    last = RFE(LinearSVC(), n_features_to_select=min(SIZES), step=RFE_STEP).fit(X[:, kept], y)
+    return kept[np.argsort(last.ranking_, kind="stable")]
+
+
+def _by_forest(X: Array, y: Classes) -> NDArray[np.intp]:
+    forest = RandomForestClassifier(TREES, random_state=0).fit(X, y)
+    return np.argsort(-forest.feature_importances_, kind="stable")
+
+
+# ----------------------------------------------------------------------------- the folds
+def folds(data: Data, repeats: int) -> Iterator[tuple[Array, Classes, Array, Classes]]:
+    """Training and test parts, standardised by the training part."""
+    for repeat in range(repeats):
+        splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=repeat)
+        for train, test in splitter.split(data.X, data.y):
+            scaler = StandardScaler().fit(data.X[train])
+            X, X_test = scaler.transform(data.X[train]), scaler.transform(data.X[test])
+            yield X, data.y[train], X_test, data.y[test]
+
+
+def accuracies(
+    data: Data, chosen: dict[str, Select], repeats: int
+) -> tuple[dict[str, Array], dict[str, float]]:
+    """For each method the mean accuracy at each k, and the mean seconds of selecting for all k."""
+    right = {name: np.zeros(len(SIZES)) for name in chosen}
+    seconds = dict.fromkeys(chosen, 0.0)
+    n_folds = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # LinearSVC in RFE, and fits that are perfect
+        for X, y, X_test, y_test in folds(data, repeats):
+            n_folds += 1
+            for name, select in chosen.items():
+                start = perf_counter()
+                supports = select(X, y)
+                seconds[name] += perf_counter() - start
+                right[name] += [_score(X, y, X_test, y_test, supports[k]) for k in SIZES]
+    mean = {name: 100 * total / n_folds for name, total in right.items()}
+    return mean, {name: total / n_folds for name, total in seconds.items()}
+
+
+def _score(X: Array, y: Classes, X_test: Array, y_test: Classes, S: NDArray[np.intp]) -> float:
+    return float(SVC(kernel="linear", C=1.0).fit(X[:, S], y).score(X_test[:, S], y_test))
+
+
+# ---------------------------------------------------------------------------- the tables
+def run(quick: bool, repeats: int | None = None, slow: bool | None = None) -> list[Table]:
+    """``repeats`` and ``slow`` come from ROWSPARSE_REPEATS (default 1) and ROWSPARSE_SLOW."""
+    if repeats is None:
+        repeats = int(os.environ.get("ROWSPARSE_REPEATS", "1"))
+    if slow is None:
+        slow = os.environ.get("ROWSPARSE_SLOW", "") not in ("", "0")
+    repeats = 1 if quick else repeats
+    chosen = methods(slow)
+    table = Table(f"Accuracy (%) of a linear SVM, {repeats} x {FOLDS} folds.", {})
+    table.formats = {"data": "", "k": "d", **dict.fromkeys(chosen, ".1f")}
+    table.notes.append(
+        "Features are selected and standardised inside the folds; SVC(kernel='linear', C=1). "
+        "TopK with alpha 0.5 and 2; the methods of the library in their default settings."
+    )
+    if not slow:
+        table.notes.append(f"Left out as slow, unless ROWSPARSE_SLOW=1: {', '.join(SLOW)}.")
+    seconds: list[dict[str, float]] = []
+    measure = partial(_measure, chosen=chosen, repeats=repeats, seconds=seconds)
+    for_each(QUICK_SETS if quick else SETS, table, measure)
+    return [_summary(table, list(chosen), seconds, quick), table]
+
+
+def _measure(
+    data: Data,
+    table: Table,
+    *,
+    chosen: dict[str, Select],
+    repeats: int,
+    seconds: list[dict[str, float]],
+) -> None:
+    mean, taken = accuracies(data, chosen, repeats)
+    seconds.append(taken)
+    for i, k in enumerate(SIZES):
+        table.rows.append({"data": data.name, "k": k} | {name: mean[name][i] for name in chosen})
+
+
+def _summary(
+    table: Table, names: Sequence[str], seconds: list[dict[str, float]], quick: bool
+) -> Table:
+    """Mean accuracy and mean rank at each k, over the sets."""
+    formats = {"method": "", **{f"k = {k}": ".1f" for k in SIZES}}
+    formats |= {**{f"rank, {k}": ".2f" for k in SIZES}, "mean rank": ".2f", "s": ".2f", VERDICT: ""}
+    summary = Table(f"{table.title[:-1]}: means over the sets, and mean ranks.", formats)
+    summary.target = f"the best mean rank for {DEFAULT}, the default, over all sets and k"
+    n_sets = len(seconds)
+    summary.notes.append(
+        f"{n_sets} sets; rank 1 is the best of {len(names)}, ties share their mean rank. The "
+        f"verdict compares {DEFAULT} with the methods that are not TopK. "
+        f"s: mean seconds of a fold for the selections at all of k = {', '.join(map(str, SIZES))}. "
+        f"F: the F-score. RFE: LinearSVC, 5 % of all features at a time to {RFE_LAST}, then "
+        f"{RFE_STEP} at a time. Forest: importances of {TREES} trees."
+    )
+    if not n_sets:
+        return summary
+    accuracy = np.array([[row[name] for name in names] for row in table.rows])
+    ranks = rankdata(-accuracy.round(9), axis=1)
+    means, by_size = (a.reshape(n_sets, len(SIZES), -1).mean(axis=0) for a in (accuracy, ranks))
+    for j, name in enumerate(names):
+        row: dict[str, Any] = {"method": name, "mean rank": float(by_size[:, j].mean())}
+        for i, k in enumerate(SIZES):
+            row |= {f"k = {k}": float(means[i, j]), f"rank, {k}": float(by_size[i, j])}
+        row["s"] = float(np.mean([taken[name] for taken in seconds]))
+        summary.rows.append(row)
+    others = [row["mean rank"] for row in summary.rows if row["method"] not in (DEFAULT, OTHER)]
+    if not quick:  # fewer sets: nothing to judge
+        summary.rows[0][VERDICT] = verdict(summary.rows[0]["mean rank"] <= min(others))
+    return summary

@@ -1,0 +1,357 @@
+"""TopK: the k features with the least ridge regression objective."""
+
+from __future__ import annotations
+
+import warnings
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rowsparse._compat import has_callbacks
+from rowsparse._validation import check_choice, check_number, resolve_count
+from rowsparse.design import Index
+from rowsparse.selectors.base import BaseSelector, Problem, generator
+from rowsparse.selectors.constraints import Constraints, resolve_groups
+from rowsparse.solvers.branch import Proof
+from rowsparse.solvers.proof import EXHAUSTIVE, certify
+from rowsparse.solvers.robust import robust_topk
+from rowsparse.solvers.solution import Solution, relative_gap, scores_with_closeness
+from rowsparse.solvers.topk import DEFAULT_RESTARTS, SearchResult, search, with_support
+
+LOSSES = ("squared", "l21")
+# Share of the objective of no features below which a fit is perfect.
+_PERFECT = 1e-10
+
+
+def _no_proof(objective: float) -> dict[str, Any]:
+    """What is known without a proof: an objective is not negative."""
+    return {"status_": "heuristic", "lower_bound_": 0.0, "gap_": objective}
+
+
+class TopK(BaseSelector):
+    """The best k features for ridge regression, by exact exchanges from many starts.
+
+    Minimises ||Y - XW - 1b'||_F^2 + ridge ||W||_F^2 over coefficient matrices W with at most k
+    non-zero rows, where ridge is ``alpha`` times the number of samples. Features are added one
+    by one where they lower the objective most; then the best exchange of a selected feature for
+    another one is made, as long as that lowers it with all coefficients refitted; and the same
+    again from ``n_restarts`` changed supports, of which the best is kept. Nothing but the
+    columns of X'X for the features that were ever selected is computed.
+
+    TopK is a selector and not a predictor: ``coef_`` and ``intercept_`` are the ridge
+    regression refitted on the selected features, which says how they were judged. Fit a model
+    of your own on what :meth:`transform` returns.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float
+        How many features to keep; a float between 0 and 1 is a share of all. With ``groups``,
+        how many groups.
+    alpha : float, default=0.5
+        Ridge, per sample: the weight of ||W||_F^2 is ``alpha`` times the sum of the sample
+        weights. It counts on standardised columns unless ``standardize=False``.
+    loss : {"squared", "l21"}, default="squared"
+        "l21" sums the norms of the residuals of the samples instead of their squares, which
+        bounds the influence of outliers; it has no ridge.
+    gamma : float, default=0.0
+        For ``loss="l21"``: weight of the sum of the row norms of W.
+    include, exclude : list of int or str, optional
+        Columns that must and must not be selected, by index or name.
+    groups : list of lists, or array of shape (n_features,), optional
+        Columns that come and go together: lists of columns, each column in one list at most and
+        on its own if in none, or one label a column.
+    n_restarts : int, default=20
+        Starts after the first.
+    certify : bool, default=False
+        Whether to prove how far from the least objective the answer can be, by branch and
+        bound; a better choice that turns up on the way is taken. Needs ``alpha > 0``, or more
+        samples than columns none of which depend on each other, or few columns.
+    gap_tol : float, default=1e-6
+        Relative gap at which a proof is complete.
+    time_limit : float, optional
+        Seconds after which search and proof end with the best answer so far; Ctrl-C then does
+        so too.
+    fit_intercept : bool, default=True
+        Whether b is free.
+    standardize : bool, default=True
+        Whether columns are centred and scaled to unit standard deviation (on the fly).
+        Coefficients come back in the units of the data.
+    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
+        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the classes, multiplied into ``sample_weight``.
+    n_jobs : int, optional
+        Threads for the starts, as in joblib; they do not change the answer.
+    random_state : int, RandomState or None, default=None
+        Draws the changed supports.
+
+    Attributes
+    ----------
+    support_, ranking_, coef_, intercept_, converged_, classes_
+        As in :class:`RFS`.
+    objective_ : float
+        The objective at ``coef_``, of W in units of the standardised columns.
+    scores_ : array of shape (n_features,)
+        For a selected feature, how much the objective rises without it; for the others, on a
+        scale below these, how much it would fall with them.
+    history_ : array
+        The best objective after the first start, and after each round of others.
+    n_iter_ : int
+        Length of the history.
+    n_starts_ : int
+        Number of starts.
+    status_ : str
+        "heuristic" without a proof; with one "optimal", or "gap" if it is not complete.
+    lower_bound_, gap_ : float
+        No choice of k features has an objective below the bound, and the gap is what is left
+        between it and ``objective_``, as a share of that. Without a proof they are 0 and 1.
+    root_bound_, n_nodes_ : float and int
+        With a proof: the bound before any branching, and the number of subproblems solved.
+    dual_coef_ : array of shape (n_samples, n_targets)
+        With a proof: the dual point of the root bound, which
+        :func:`rowsparse.certificate.verify` checks.
+    included_, excluded_ : arrays of bool of shape (n_features,)
+        With a proof: the columns that had to be in and out.
+    refit_gap_ : float
+        For ``loss="l21"``: certified gap of the fit on the selected features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import TopK
+    >>> X, y = load_iris(return_X_y=True)
+    >>> selector = TopK(2, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([1, 3])
+    >>> selector.transform(X).shape
+    (150, 2)
+    >>> TopK(2, include=[0], random_state=0).fit(X, y).get_support(indices=True)
+    array([0, 3])
+    >>> TopK(2, certify=True, random_state=0).fit(X, y).status_
+    'optimal'
+    >>> TopK(1, groups=["sepal", "sepal", "petal", "petal"]).fit(X, y).get_support()
+    array([False, False,  True,  True])
+    """
+
+    loss: str  # type: ignore[misc]
+
+    def __init__(
+        self,
+        n_features_to_select: int | float,
+        *,
+        alpha: float = 0.5,
+        loss: str = "squared",
+        gamma: float = 0.0,
+        include: Any = None,
+        exclude: Any = None,
+        groups: Any = None,
+        n_restarts: int = DEFAULT_RESTARTS,
+        certify: bool = False,
+        gap_tol: float = 1e-6,
+        time_limit: float | None = None,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        task: str = "auto",
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.alpha = alpha
+        self.loss = loss
+        self.gamma = gamma
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.n_restarts = n_restarts
+        self.certify = certify
+        self.gap_tol = gap_tol
+        self.time_limit = time_limit
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.task = task
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        check_choice("loss", self.loss, LOSSES)
+        check_number("alpha", self.alpha, low=0.0)
+        check_number("gamma", self.gamma, low=0.0)
+        check_number("n_restarts", self.n_restarts, low=0, integer=True)
+        check_number("gap_tol", self.gap_tol, low=0.0)
+        check_number("time_limit", self.time_limit, low=0.0, low_open=True, optional=True)
+        check_number("n_jobs", self.n_jobs, integer=True, optional=True)
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0: give the number of threads, or -1 for all.")
+        if self.loss == "squared" and self.gamma > 0:
+            raise ValueError("gamma is for loss='l21': with loss='squared' the penalty is alpha.")
+        if self.loss == "l21" and self.groups is not None:
+            raise ValueError("groups are for loss='squared' only.")
+        if self.certify and (self.loss == "l21" or self.groups is not None):
+            raise ValueError("certify is for loss='squared' without groups only.")
+
+    def _number_to_select(self, d: int) -> int:
+        if self.groups is None:
+            return super()._number_to_select(d)
+        n_groups = len(resolve_groups(self.groups, d, getattr(self, "feature_names_in_", None)))
+        k = resolve_count(self.n_features_to_select, n_groups)
+        if k > n_groups:
+            raise ValueError(
+                f"n_features_to_select={k} counts groups, of which there are only {n_groups}."
+            )
+        return k
+
+    def _solve(self, problem: Problem) -> Solution:
+        d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)
+        asked = Constraints.of(self.include, self.exclude, self.groups, d, names)
+        asked.check(problem.k)
+        if self.loss == "l21":
+            return self._solve_robust(problem, asked)
+        n = problem.Y.shape[0] if problem.weights is None else problem.weights.sum()
+        centred, mean = problem.squared()
+        solution = self._solve_squared(centred, asked, float(self.alpha * n / problem.x_unit**2))
+        solution.b = mean
+        return solution
+
+    def _solve_robust(self, problem: Problem, asked: Constraints) -> Solution:
+        solution = robust_topk(
+            problem.design,
+            problem.Y,
+            problem.k,
+            weights=problem.weights,
+            gamma=self.gamma / problem.x_unit,
+            fit_intercept=problem.fit_intercept,
+            include=asked.include,
+            exclude=asked.exclude,
+            n_restarts=self.n_restarts,
+            rng=generator(self.random_state),
+            monitor=problem.monitor,
+        )
+        gap = solution.attributes.pop("gap_")
+        solution.attributes["refit_gap_"] = relative_gap(solution.objective, gap)
+        solution.attributes |= _no_proof(solution.objective)
+        return solution
+
+    def _solve_squared(self, problem: Problem, asked: Constraints, ridge: float) -> Solution:
+        """The search on centred and weighted data, with the ridge in the units of the design."""
+        started = perf_counter()
+        result = search(
+            problem.design,
+            problem.Y,
+            problem.k,
+            ridge=ridge,
+            include=asked.include,
+            exclude=asked.exclude,
+            groups=asked.groups,
+            n_restarts=self.n_restarts,
+            time_limit=self.time_limit,
+            seed=int(generator(self.random_state).integers(2**31)),
+            n_jobs=self.n_jobs,
+            monitor=problem.monitor,
+        )
+        self._warn_if_perfect(problem, result)
+        result, certificate = self._certified(problem, asked, ridge, result, started)
+        W = np.zeros((problem.design.shape[1], problem.Y.shape[1]))
+        W[result.support] = result.V
+        costs = np.zeros((W.shape[0], 1))
+        costs[result.support, 0] = result.costs
+        return Solution(
+            W=W,
+            b=np.zeros(W.shape[1]),
+            objective=result.objective,
+            history=result.history,
+            n_iter=result.history.size,
+            converged=True,
+            scores=scores_with_closeness(costs, result.gains, result.support),
+            support=result.support,
+            attributes={"n_starts_": result.n_starts, **certificate},
+        )
+
+    def _certified(
+        self,
+        problem: Problem,
+        asked: Constraints,
+        ridge: float,
+        result: SearchResult,
+        started: float,
+    ) -> tuple[SearchResult, dict[str, Any]]:
+        """The result, improved if a proof found better, and what is proven of it."""
+        if not self.certify:
+            return result, _no_proof(result.objective)
+        left = None
+        if self.time_limit is not None:
+            left = max(self.time_limit - (perf_counter() - started), 0.0)
+        proof = certify(
+            problem.design,
+            problem.Y,
+            problem.k,
+            result.support,
+            result.objective,
+            ridge=ridge,
+            include=np.array(asked.include, dtype=np.intp),
+            exclude=np.array(asked.exclude, dtype=np.intp),
+            gap_tol=self.gap_tol,
+            time_limit=left,
+            keep_on_interrupt=self.time_limit is not None or has_callbacks(self),
+            monitor=lambda p: problem.monitor(
+                p.objective, lower_bound=p.lower_bound, nodes=p.nodes
+            ),
+        )
+        if proof is None:
+            raise ValueError(
+                "certify=True needs alpha > 0 here: without a ridge there is no finite bound for "
+                "as many columns as samples or for dependent columns, and there are too many "
+                f"choices (more than {EXHAUSTIVE}) to try them all."
+            )
+        if not np.array_equal(proof.support, result.support):
+            result = with_support(result, problem.design, problem.Y, proof.support, ridge=ridge)
+        return result, self._proven(problem, asked, result, proof)
+
+    def _proven(
+        self, problem: Problem, asked: Constraints, result: SearchResult, proof: Proof
+    ) -> dict[str, Any]:
+        d = problem.design.shape[1]
+        bound = min(proof.lower_bound, result.objective)
+        dual = None
+        if proof.dual_features.size:
+            columns = problem.design.columns(proof.dual_features)
+            dual = (problem.Y - columns @ proof.dual_W) * problem.y_unit
+        return {
+            "lower_bound_": bound,
+            "gap_": result.objective - bound,
+            "status_": "optimal" if proof.optimal else "gap",
+            "root_bound_": proof.root_bound,
+            "n_nodes_": proof.nodes,
+            "dual_coef_": dual,
+            "included_": np.isin(np.arange(d), asked.include),
+            "excluded_": np.isin(np.arange(d), asked.exclude),
+        }
+
+    def _warn_if_perfect(self, problem: Problem, result: SearchResult) -> None:
+        n, k = problem.Y.shape[0], result.support.size
+        total = float(np.vdot(problem.Y, problem.Y))
+        enough = k >= n - bool(self.fit_intercept)
+        if self.alpha == 0 and enough and result.objective <= _PERFECT * total:
+            warnings.warn(
+                f"{k} features fit {n} samples perfectly with alpha=0, and so would others: the "
+                "choice is arbitrary; take alpha > 0 or fewer features.",
+                UserWarning,
+                stacklevel=6,
+            )
+
+    def _exact_support(self, solution: Solution, k: int, varies: NDArray[np.bool_]) -> Index:
+        """The search's own, which may have constant columns if they were asked for."""
+        if solution.support is None:
+            return super()._exact_support(solution, k, varies)
+        constant = int(np.count_nonzero(~varies[solution.support]))
+        if constant:
+            warnings.warn(
+                f"{constant} of the columns selected are constant: they were included, or there "
+                "were no others.",
+                UserWarning,
+                stacklevel=5,
+            )
+        return solution.support

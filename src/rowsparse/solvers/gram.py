@@ -1,0 +1,220 @@
+"""X'X and X'Y, of which searches over supports take what they need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky
+from scipy.linalg.lapack import dpstrf
+
+from rowsparse._arrays import Array, Index, Mask
+from rowsparse.design import Design
+
+# The Gram matrix is formed at once when it takes no more than this ...
+_GRAM_BYTES = 1 << 28
+# ... once one row in so many was asked for: one by one they take that much longer.
+_ROWS_A_GRAM = 24
+# Up to here it is formed though n < d.
+_SMALL_D = 512
+# Rows that are kept otherwise take no more than this, or a share of what X would take.
+_KEPT_BYTES, _KEPT_SHARE = 1 << 25, 1 / 64
+# From so many entries of X on, so many rows are computed together: that takes no longer than a few
+# of them one by one, as long as so many of them are asked for later.
+_AHEAD_ENTRIES, _AHEAD, _LEAST_HITS = 1 << 22, 16, 4
+# A column adds nothing to the selected ones up to s_p / A_pp = eps to this power.
+_NOTHING_LEFT = 2 / 3
+# Directions of Y below this share of the largest are rounding.
+_NO_TARGET = 1e-14
+
+
+def design_dtype(design: Design) -> np.dtype[Any]:
+    """The floating-point type of the data."""
+    return np.dtype(design.columns(np.empty(0, dtype=np.intp)).dtype)
+
+
+def machine_eps(design: Design) -> float:
+    """The relative rounding error of the design's products."""
+    return float(np.finfo(design_dtype(design)).eps)
+
+
+def safe_ratio(top: Array, bottom: Array, where: Mask) -> Array:
+    """top / bottom, and 0 elsewhere than ``where``."""
+    ratio: Array = np.divide(top, bottom, out=np.zeros_like(top), where=where)
+    return ratio
+
+
+def univariate_gains(B: Array, diagonal: Array) -> Array:
+    """||B_p||^2 / A_pp, what each feature explains on its own; 0 for columns of zeros."""
+    return safe_ratio(np.einsum("jc,jc->j", B, B), diagonal, diagonal > 0)
+
+
+def reduced_targets(Y: Array) -> Array:
+    """Y times an orthogonal matrix, without the columns that this turns into zeros.
+
+    No squared loss can tell it from Y: one-hot targets of c classes, once centred, take c - 1
+    columns.
+
+    >>> Y = np.array([[0.5, -0.5], [-0.5, 0.5]])
+    >>> np.abs(reduced_targets(Y)).round(3)
+    array([[0.707],
+           [0.707]])
+    """
+    if Y.shape[1] == 1:
+        return Y
+    values, vectors = np.linalg.eigh(Y.T @ Y)
+    kept = values > _NO_TARGET * values[-1]
+    kept[-1] = True
+    return np.asarray(Y @ vectors[:, kept])
+
+
+def first_best(scores: Array, eps: float, slack: float = 0.0) -> int:
+    """The lowest index whose score is the largest but for rounding."""
+    best = scores.max()
+    return int(np.argmax(scores >= best - 64 * eps * abs(best) - slack))
+
+
+def independent(A_SS: Array, tol: float) -> Index:
+    """Positions of a largest set of columns none of which the others explain but for ``tol``.
+
+    >>> independent(np.array([[4.0, 4.0, 0.0], [4.0, 4.0, 0.0], [0.0, 0.0, 1.0]]), 1e-10)
+    array([0, 2])
+    """
+    norms = np.sqrt(np.maximum(np.diag(A_SS), 0.0))
+    live = np.flatnonzero(norms > 0)
+    if live.size == 0:
+        return live
+    correlation = A_SS[np.ix_(live, live)] / np.outer(norms[live], norms[live])
+    _, pivots, rank, _ = dpstrf(correlation, tol=tol, lower=1)
+    return np.asarray(live[np.sort(pivots[:rank]) - 1])
+
+
+def solve_positive(A_SS: Array, right: Array) -> Array:
+    """A_SS^-1 right, for a positive definite A_SS, empty ones included."""
+    if A_SS.size == 0:
+        return right.copy()
+    return np.asarray(cho_solve((cholesky(A_SS, lower=True), True), right))
+
+
+class GramRows:
+    """Rows of X'X on demand: all formed at once where that pays, else the latest ones kept."""
+
+    def __init__(self, design: Design, *, max_bytes: int | None = None) -> None:
+        n, d = design.shape
+        self._design = design
+        self._dtype = design_dtype(design)
+        self._all: NDArray[Any] | None = None
+        self._kept: dict[int, NDArray[Any]] = {}
+        row = self._dtype.itemsize * max(d, 1)
+        kept = max(_KEPT_BYTES, int(_KEPT_SHARE * n * row)) if max_bytes is None else max_bytes
+        self._capacity = max(1, kept // row)
+        self._asked = 0
+        limit = _GRAM_BYTES if max_bytes is None else max_bytes
+        self._formable = (d <= n or d <= _SMALL_D) and 8 * d * d <= limit
+        self._guesses = not self._formable and n * d >= _AHEAD_ENTRIES and d > _AHEAD
+        self._guessed: set[int] = set()
+        self._hits = _LEAST_HITS
+        # Several threads may search at once.
+        self._lock = Lock()
+
+    def __call__(self, features: Index) -> Array:
+        """(X'X)[features, :], as a new array."""
+        self.prepare(features)
+        rows = np.empty((features.size, self._design.shape[1]))
+        for i, p in enumerate(features.tolist()):
+            rows[i] = self.row(p)
+        return rows
+
+    def row(self, p: int) -> NDArray[Any]:
+        """(X'X)[p, :] in the precision of the data; not to be changed."""
+        if self._all is not None:
+            return self._all[p]
+        row = self._kept.get(p)
+        return self._compute(np.array([p]))[0] if row is None else row
+
+    def fetch(self, p: int, scores: Array) -> None:
+        """Have row p, and those of the other best ``scores`` with it while such guesses pay."""
+        if not self._guesses:
+            return
+        if p in self._kept:
+            self._hits += p in self._guessed
+            return
+        self._guesses = self._hits >= _LEAST_HITS
+        self._hits = 0
+        if self._guesses:
+            top = np.argpartition(-scores, _AHEAD)[:_AHEAD]
+            self._guessed = set(top.tolist())
+            self.prepare(np.union1d(top, p))
+
+    def prepare(self, features: Index) -> None:
+        """Compute together those of the rows that are missing."""
+        missing = [p for p in features.tolist() if p not in self._kept]
+        if missing and self._all is None:
+            self._compute(np.array(missing[: self._capacity]))
+
+    def _compute(self, features: Index) -> NDArray[Any]:
+        """Compute rows, and keep them."""
+        self._asked += features.size
+        if self._formable and self._asked * _ROWS_A_GRAM > self._design.shape[1]:
+            with self._lock:
+                if self._all is None:
+                    self._all = self._design.gram()
+            return self._all[features]
+        columns = self._design.gram_columns(features).astype(self._dtype, copy=False)
+        rows = np.ascontiguousarray(columns.T)
+        with self._lock:
+            self._kept.update(zip(features.tolist(), rows, strict=True))
+            while len(self._kept) > self._capacity:
+                del self._kept[next(iter(self._kept))]
+        return rows
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """What all supports of one problem share; build it with :meth:`of`.
+
+    Attributes
+    ----------
+    gram : GramRows
+        Rows of X'X, without the ridge.
+    B : array of shape (d, c)
+        X'Y, held by columns.
+    diagonal : array of shape (d,)
+        A_pp = ||x_p||^2 + ridge.
+    eps : float
+        The relative rounding error of the data.
+    share, negligible : float, array of shape (d,)
+        The s_p / A_pp and the s_p at and below which p adds nothing.
+    total : float
+        ||Y||_F^2.
+    """
+
+    design: Design
+    gram: GramRows
+    B: Array
+    diagonal: Array
+    eps: float
+    share: float
+    negligible: Array
+    ridge: float
+    total: float
+
+    @classmethod
+    def of(cls, design: Design, Y: Array, *, ridge: float = 0.0) -> LeastSquares:
+        """The problem with a centred design and centred targets Y."""
+        diagonal = design.column_norms() ** 2 + ridge
+        eps = machine_eps(design)
+        share = eps**_NOTHING_LEFT
+        B = np.ascontiguousarray(design.rmatmul(Y).T).T
+        total = float(np.vdot(Y, Y))
+        gram = GramRows(design)
+        return cls(design, gram, B, diagonal, eps, share, share * diagonal, ridge, total)
+
+    def rows(self, features: Index) -> Array:
+        """A[features, :], with the ridge."""
+        rows = self.gram(features)
+        rows[np.arange(features.size), features] += self.ridge
+        return rows
