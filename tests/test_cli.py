@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 import rowsparse
-from rowsparse import cli, demo, report
+from rowsparse import cli, demo, report, selector_info
 
-NAMES = [cls.__name__ for cls, _ in demo.METHODS]
+NAMES = [selector_info(name).cls.__name__ for name in demo.METHODS]
 
 
 def invoke(*arguments: str) -> Any:

@@ -2,23 +2,19 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rowsparse import CDLSR, RFS, RPFS, LpInf, NmAPG, TopK
+from .selectors.cases import FAST, all_selectors, factory
 
-SELECTORS = [
-    selector(2, variant=variant, **options)
-    for selector, options in (
-        (RFS, {}),
-        (RPFS, {"random_state": 0}),
-        (LpInf, {}),
-        (NmAPG, {}),
-        (CDLSR, {"random_state": 0}),
-    )
-    for variant in ("corrected", "published")
-]
+# Beside the default of each selector, by its name in the registry.
+VARIANTS = {
+    **{name: [{"variant": "published"}] for name in ("rfs", "rpfs", "lpinf", "nmapg", "cdlsr")},
+    "topk": [{"certify": True}, {"loss": "l21", "n_restarts": 1}],
+}
+
+SELECTORS = [make() for make in all_selectors(2).values()]
 SELECTORS += [
-    TopK(2, random_state=0),
-    TopK(2, certify=True, random_state=0),
-    TopK(2, loss="l21", n_restarts=1, random_state=0),
+    factory(name, 2, **FAST.get(name, {}))(**options)
+    for name, variants in VARIANTS.items()
+    for options in variants
 ]
 
 

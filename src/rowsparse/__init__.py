@@ -6,44 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rowsparse.selectors import (
-        CDLSR,
-        RFS,
-        RPFS,
-        LpInf,
-        NmAPG,
-        StabilitySelection,
-        TopK,
-        TopKCV,
-        rfs_path,
-        stability,
-        topk_path,
-    )
+    from rowsparse.selectors import *  # noqa: F403
 
 __version__ = "0.1.0.dev0"
-
-__all__ = [
-    "CDLSR",
-    "RFS",
-    "RPFS",
-    "LpInf",
-    "NmAPG",
-    "StabilitySelection",
-    "TopK",
-    "TopKCV",
-    "__version__",
-    "rfs_path",
-    "stability",
-    "topk_path",
-]
 
 
 def __getattr__(name: str) -> Any:
     # scikit-learn takes seconds to import: whoever asks for --help should not wait for it.
-    if name in __all__:
-        return getattr(import_module("rowsparse.selectors"), name)
+    if name == "__all__":
+        return __dir__()
+    if not name.startswith("_"):
+        selectors = import_module("rowsparse.selectors")
+        if name in selectors.__all__:
+            return getattr(selectors, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return ["__version__", *import_module("rowsparse.selectors").__all__]

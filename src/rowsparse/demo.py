@@ -20,21 +20,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from rowsparse.selectors import CDLSR, RFS, RPFS, LpInf, NmAPG, TopK
+from rowsparse.selectors import get_selector, selector_info
 
 __all__ = ["METHODS", "N_PIXELS", "DigitsDemo", "DigitsRow", "check_k", "run_digits"]
 
 N_PIXELS = 64
 
-#: The methods shown, in the order of their papers. The one place to add one.
-METHODS: tuple[tuple[Any, str], ...] = (
-    (RFS, "Nie et al. 2010"),
-    (RPFS, "Cai et al. 2013"),
-    (LpInf, "Kong & Ding 2014"),
-    (NmAPG, "An et al. 2021"),
-    (CDLSR, "Xu et al. 2023"),
-    (TopK, "this library"),
-)
+#: The methods shown, by their names in the registry, in the order of their papers.
+METHODS = ("rfs", "rpfs", "lpinf", "nmapg", "cdlsr", "topk")
 
 
 @dataclass(frozen=True)
@@ -136,23 +129,17 @@ def run_digits(k: int = 10, *, progress: Callable[[str], None] | None = None) ->
     rows = []
     # Matrices of 64 columns are too small for several BLAS threads: they would only wait.
     with threadpool_limits(1):
-        for cls, paper in METHODS:
+        for info in map(selector_info, METHODS):
             if progress is not None:
-                progress(cls.__name__)
-            rows.append(_selected_row(_make(cls, k), paper, X, y))
+                progress(info.cls.__name__)
+            # Where a method is random, its start is fixed so that the demo repeats.
+            fixed = {"random_state": 0} if info.random else {}
+            rows.append(_selected_row(get_selector(info.name, k, **fixed), info.reference, X, y))
         if progress is not None:
             progress("All pixels")
         rows.append(_full_row(X, y))
     means = np.stack([X[y == digit].mean(axis=0).reshape(8, 8) for digit in range(10)])
     return DigitsDemo(k=k, mean_digits=means, rows=tuple(rows))
-
-
-def _make(cls: Any, k: int) -> Any:
-    """Make a selector; where a method is random, fix its start so that the demo repeats."""
-    selector = cls(k)
-    if "random_state" in selector.get_params():
-        selector.set_params(random_state=0)
-    return selector
 
 
 def _selected_row(

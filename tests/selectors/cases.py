@@ -1,29 +1,43 @@
-"""Every selector there is, built in one place."""
+"""Every selector there is, from the registry, with settings that keep the tests fast."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from inspect import signature
+from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
-import rowsparse
+from rowsparse import get_selector, list_selectors, selector_info
+from rowsparse.selectors.linear import LinearSelector
 
 Factory = Callable[..., Any]
-NAMES = ("RFS", "RPFS", "LpInf", "NmAPG", "CDLSR", "TopK")
+
+# The module that an extra brings, and whether it is here.
+EXTRA_MODULES = {"deep": "torch"}
+
+# Settings that make a method fast on small problems, by its name in the registry.
+FAST: dict[str, dict[str, Any]] = {
+    "rpfs": {"rho": 1.2},
+    "cdlsr": {"n_init": 5},
+}
 
 
-def all_selectors(
-    k: Any, defaults: Mapping[str, dict[str, Any]] | None = None
-) -> list[tuple[str, Factory]]:
-    """(name, factory) of each selector; a factory takes further parameters by keyword.
+def installed(name: str) -> bool:
+    """Whether the extra that a selector needs is here."""
+    extra = selector_info(name).extra
+    return extra is None or find_spec(EXTRA_MODULES[extra]) is not None
 
-    ``defaults`` has parameters by the name of a selector, to make it faster for instance.
-    """
 
-    def factory(name: str) -> Factory:
-        selector = getattr(rowsparse, name)
-        fixed = {"random_state": 0} if "random_state" in signature(selector).parameters else {}
-        fixed |= (defaults or {}).get(name, {})
-        return lambda **options: selector(options.pop("k", k), **(fixed | options))
+def factory(name: str, k: Any, **defaults: Any) -> Factory:
+    """A function that makes the selector; it takes further parameters by keyword."""
+    fixed = {"random_state": 0} if selector_info(name).random else {}
+    fixed |= defaults
+    return lambda **options: get_selector(name, options.pop("k", k), **(fixed | options))
 
-    return [(name, factory(name)) for name in NAMES if hasattr(rowsparse, name)]
+
+def all_selectors(k: Any, *, linear: bool = False) -> dict[str, Factory]:
+    """Factories of all selectors that can run here, or of those with coefficients, by class."""
+    return {
+        selector_info(name).cls.__name__: factory(name, k, **FAST.get(name, {}))
+        for name in list_selectors()
+        if installed(name) and (not linear or issubclass(selector_info(name).cls, LinearSelector))
+    }

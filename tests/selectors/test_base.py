@@ -1,4 +1,4 @@
-"""What every selector owes its user, whatever the method."""
+"""What every selector with coefficients owes its user, whatever the method."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rowsparse._compat import HAS_CALLBACKS
 from .cases import all_selectors
 
 N, D, K = 45, 12, 3
-SELECTORS = dict(all_selectors(K, {"RPFS": {"rho": 1.2}, "CDLSR": {"n_init": 5}}))
+SELECTORS = all_selectors(K, linear=True)
 NAMES = list(SELECTORS)
 TARGETS = ("classes", "two classes", "labels", "numbers", "many numbers")
 

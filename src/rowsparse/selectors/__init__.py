@@ -4,6 +4,12 @@ from rowsparse.selectors.cdlsr import CDLSR
 from rowsparse.selectors.lpinf import LpInf
 from rowsparse.selectors.nmapg import NmAPG
 from rowsparse.selectors.path import TopKPath, topk_path
+from rowsparse.selectors.registry import (
+    SelectorInfo,
+    get_selector,
+    list_selectors,
+    selector_info,
+)
 from rowsparse.selectors.rfs import RFS, RFSPath, rfs_path
 from rowsparse.selectors.rpfs import RPFS
 from rowsparse.selectors.stability import Stability, StabilitySelection, stability
@@ -17,12 +23,16 @@ __all__ = [
     "LpInf",
     "NmAPG",
     "RFSPath",
+    "SelectorInfo",
     "Stability",
     "StabilitySelection",
     "TopK",
     "TopKCV",
     "TopKPath",
+    "get_selector",
+    "list_selectors",
     "rfs_path",
+    "selector_info",
     "stability",
     "topk_path",
 ]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from rowsparse._validation import check_choice, check_number
-from rowsparse.selectors.base import VARIANTS, Problem, SquaredLossSelector, generator
+from rowsparse.selectors.base import VARIANTS, generator
+from rowsparse.selectors.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.registry import register
 from rowsparse.solvers.coordinate import cdlsr
 from rowsparse.solvers.solution import Solution, Variant
 
 
+@register("cdlsr", kind="sparse", reference="Xu et al. 2023")
 class CDLSR(SquaredLossSelector):
     """Least squares on exactly k features, by moving one feature at a time.
 

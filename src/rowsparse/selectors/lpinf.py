@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from rowsparse._validation import check_choice, check_number
-from rowsparse.selectors.base import VARIANTS, Problem, SquaredLossSelector
+from rowsparse.selectors.base import VARIANTS
+from rowsparse.selectors.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.registry import register
 from rowsparse.solvers.lpinf import Init, lpinf
 from rowsparse.solvers.solution import Solution, Variant
 
 INITS = ("best", "ridge", "continuation", "zero")
 
 
+@register("lpinf", kind="sparse", reference="Kong & Ding 2014")
 class LpInf(SquaredLossSelector):
     """Least squares with the p-th power of each row's largest coefficient as the penalty.
 

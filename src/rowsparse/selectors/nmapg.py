@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from rowsparse._validation import check_choice, check_number
-from rowsparse.selectors.base import VARIANTS, BaseSelector, Problem
+from rowsparse.selectors.base import VARIANTS
+from rowsparse.selectors.linear import LinearSelector, Problem
+from rowsparse.selectors.registry import register
 from rowsparse.solvers.nmapg import Init, nmapg
 from rowsparse.solvers.solution import Solution, Variant
 
 INITS = ("best", "rfs", "forward", "zero")
 
 
-class NmAPG(BaseSelector):
+@register("nmapg", kind="sparse", reference="An et al. 2021")
+class NmAPG(LinearSelector):
     """Joint l2,1 norms on exactly k features, by nonmonotone accelerated proximal gradients.
 
     Minimises sum_i ||y_i - x_i W - b||_2 + gamma * sum_j ||w_j||_2 over coefficient matrices

@@ -11,8 +11,9 @@ import numpy as np
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._validation import check_number
 from rowsparse.design import Units
-from rowsparse.selectors.base import Problem, generator
+from rowsparse.selectors.base import generator
 from rowsparse.selectors.constraints import resolve_columns
+from rowsparse.selectors.linear import Problem
 from rowsparse.selectors.topk import TopK
 from rowsparse.solvers.exchange import LeastSquares, reduced_targets
 from rowsparse.solvers.path import DEFAULT_PATH_RESTARTS, PathPoint, solve_path, with_ridge
@@ -163,7 +164,7 @@ class PathProblem:
     @classmethod
     def of(cls, selector: TopK, X: Any, y: Any, sample_weight: Any) -> PathProblem:
         """What the selector, its parameters checked, would hand to its solver."""
-        problem, targets, _ = selector._prepare(X, y, sample_weight)
+        problem, targets = selector._prepare(X, y, sample_weight)
         d, names = problem.design.shape[1], getattr(selector, "feature_names_in_", None)
         include = resolve_columns("include", selector.include, d, names)
         exclude = resolve_columns("exclude", selector.exclude, d, names)

@@ -9,7 +9,9 @@ import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse._validation import check_choice, check_number
-from rowsparse.selectors.base import VARIANTS, BaseSelector, Problem
+from rowsparse.selectors.base import VARIANTS
+from rowsparse.selectors.linear import LinearSelector, Problem
+from rowsparse.selectors.registry import register
 from rowsparse.solvers.rfs import rfs, rfs_path_fits, rfs_published
 from rowsparse.solvers.solution import Solution, relative_gap
 
@@ -17,7 +19,8 @@ _PUBLISHED_GAMMA = 1.0
 _PUBLISHED_ITER = 1000
 
 
-class RFS(BaseSelector):
+@register("rfs", kind="sparse", reference="Nie et al. 2010")
+class RFS(LinearSelector):
     """Joint l2,1 norms on loss and coefficients, to a certified duality gap.
 
     Minimises sum_i ||y_i - x_i W - b||_2 + gamma * sum_j ||w_j||_2. The residuals are not
@@ -235,7 +238,7 @@ def rfs_path(
         tol=tol,
     )
     selector._check_params()
-    problem, _, _ = selector._prepare(X, y, sample_weight)
+    problem, _ = selector._prepare(X, y, sample_weight)
     grid = None if gammas is None else _checked_grid(gammas) / problem.x_unit
     fits = rfs_path_fits(
         problem.design,

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from rowsparse._validation import check_choice, check_number
-from rowsparse.selectors.base import VARIANTS, BaseSelector, Problem, generator
+from rowsparse.selectors.base import VARIANTS, generator
+from rowsparse.selectors.linear import LinearSelector, Problem
+from rowsparse.selectors.registry import register
 from rowsparse.solvers.alm import Init, rpfs
 from rowsparse.solvers.solution import Solution, Variant
 
 INITS = ("forward", "zero", "random")
 
 
-class RPFS(BaseSelector):
+@register("rpfs", kind="sparse", reference="Cai et al. 2013")
+class RPFS(LinearSelector):
     """The robust l2,1 loss on exactly k features, by an augmented Lagrangian.
 
     Minimises sum_i ||y_i - x_i W - b||_2 over coefficient matrices with at most k non-zero

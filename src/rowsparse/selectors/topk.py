@@ -7,13 +7,14 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rowsparse._arrays import Index, Mask
 from rowsparse._compat import has_callbacks
 from rowsparse._validation import check_choice, check_number, resolve_count
-from rowsparse.design import Index
-from rowsparse.selectors.base import BaseSelector, Problem, generator
+from rowsparse.selectors.base import generator
 from rowsparse.selectors.constraints import Constraints, resolve_groups
+from rowsparse.selectors.linear import LinearSelector, Problem
+from rowsparse.selectors.registry import register
 from rowsparse.solvers.branch import Proof
 from rowsparse.solvers.proof import EXHAUSTIVE, certify
 from rowsparse.solvers.robust import robust_topk
@@ -30,7 +31,8 @@ def _no_proof(objective: float) -> dict[str, Any]:
     return {"status_": "heuristic", "lower_bound_": 0.0, "gap_": objective}
 
 
-class TopK(BaseSelector):
+@register("topk", kind="sparse", reference="this library")
+class TopK(LinearSelector):
     """The best k features for ridge regression, by exact exchanges from many starts.
 
     Minimises ||Y - XW - 1b'||_F^2 + ridge ||W||_F^2 over coefficient matrices W with at most k
@@ -342,10 +344,10 @@ class TopK(BaseSelector):
                 stacklevel=6,
             )
 
-    def _exact_support(self, solution: Solution, k: int, varies: NDArray[np.bool_]) -> Index:
+    def _support_of(self, solution: Solution, k: int, varies: Mask) -> Index:
         """The search's own, which may have constant columns if they were asked for."""
         if solution.support is None:
-            return super()._exact_support(solution, k, varies)
+            return super()._support_of(solution, k, varies)
         constant = int(np.count_nonzero(~varies[solution.support]))
         if constant:
             warnings.warn(

@@ -6,13 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
 
-from rowsparse._arrays import Array, Mask
+from rowsparse._arrays import Array
 from rowsparse._validation import check_choice, check_number
 from rowsparse.selectors.automatic import (
     FoldScorer,
@@ -23,6 +21,7 @@ from rowsparse.selectors.automatic import (
     results_table,
     score_fold,
 )
+from rowsparse.selectors.base import SupportMixin
 from rowsparse.selectors.path import PathProblem
 from rowsparse.selectors.topk import TopK
 from rowsparse.solvers.path import DEFAULT_PATH_RESTARTS
@@ -30,7 +29,7 @@ from rowsparse.solvers.path import DEFAULT_PATH_RESTARTS
 RULES = ("one_std_err", "best", "ebic")
 
 
-class TopKCV(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     """The best k features, and k itself by cross-validation or EBIC.
 
     In every fold the best features of all numbers up to ``k_max`` are found at once
@@ -162,11 +161,7 @@ class TopKCV(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
+        self._require_targets(y)
         alphas = self._checked_alphas()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         whole = self._topk(1, alphas[0], seed)
@@ -266,18 +261,6 @@ class TopKCV(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             delattr(self, name)
         for name, value in (fitted | found).items():
             setattr(self, name, value)
-
-    def _get_support_mask(self) -> Mask:
-        check_is_fitted(self, "support_")
-        return np.asarray(self.support_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
-        return tags
 
 
 def _is_fitted_name(name: str) -> bool:

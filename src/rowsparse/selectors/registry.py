@@ -1,0 +1,189 @@
+"""Every selector by name: the one place where a new method makes itself known."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import getdoc, signature
+from typing import Any, TypeVar
+
+from rowsparse._validation import check_choice
+from rowsparse.targets import TASKS
+
+__all__ = ["KINDS", "SelectorInfo", "get_selector", "list_selectors", "register", "selector_info"]
+
+# baseline: what the others must beat.
+KINDS = ("sparse", "filter", "subspace", "deep", "baseline")
+
+Class = TypeVar("Class", bound=type)
+
+
+@dataclass(frozen=True)
+class SelectorInfo:
+    """What the registry knows of a selector.
+
+    Attributes
+    ----------
+    name : str
+        What :func:`get_selector` calls it.
+    cls : type
+        The class.
+    kind : {"sparse", "filter", "subspace", "deep", "baseline"}
+        Sparse linear model, score of single features, subspace or graph, neural network, or
+        what the others must beat.
+    reference : str
+        Authors and year.
+    extra : str or None
+        The extra that has to be installed for it.
+    """
+
+    name: str
+    cls: Any
+    kind: str
+    reference: str
+    extra: str | None
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """What it can take as targets."""
+        return tuple(self.cls.tasks)
+
+    @property
+    def supervised(self) -> bool:
+        """Whether it needs targets."""
+        return bool(self.cls.supervised)
+
+    @property
+    def random(self) -> bool:
+        """Whether it takes a ``random_state``."""
+        return "random_state" in signature(self.cls).parameters
+
+    @property
+    def summary(self) -> str:
+        """One line that says what it does."""
+        return (getdoc(self.cls) or "").partition("\n")[0]
+
+
+_REGISTERED: dict[str, SelectorInfo] = {}
+
+
+def register(
+    name: str, *, kind: str, reference: str, extra: str | None = None
+) -> Callable[[Class], Class]:
+    """Make a selector known by name; a decorator for its class.
+
+    Parameters
+    ----------
+    name : str
+        Lower-case letters and digits.
+    kind : {"sparse", "filter", "subspace", "deep", "baseline"}
+        What sort of method it is.
+    reference : str
+        Authors and year.
+    extra : str, optional
+        The extra that has to be installed for it.
+    """
+    check_choice("kind", kind, KINDS)
+    if _plain(name) != name or name in _REGISTERED:
+        raise ValueError(f"name must be new and of lower-case letters and digits; got {name!r}.")
+
+    def decorate(cls: Class) -> Class:
+        _REGISTERED[name] = SelectorInfo(name, cls, kind, reference, extra)
+        return cls
+
+    return decorate
+
+
+def list_selectors(task: str | None = None, kind: str | None = None) -> list[str]:
+    """The names of all selectors, or of those of one kind or for one task.
+
+    Parameters
+    ----------
+    task : {"classification", "multilabel", "regression"}, optional
+        What they must be able to take as targets.
+    kind : {"sparse", "filter", "subspace", "deep", "baseline"}, optional
+        What sort of method they must be.
+
+    Returns
+    -------
+    list of str
+        Sorted; each is understood by :func:`get_selector`.
+
+    Examples
+    --------
+    >>> from rowsparse import list_selectors
+    >>> "topk" in list_selectors(task="regression", kind="sparse")
+    True
+    """
+    check_choice("task", task, TASKS[1:], optional=True)
+    check_choice("kind", kind, KINDS, optional=True)
+    return [
+        name
+        for name, info in sorted(_all().items())
+        if (kind is None or info.kind == kind) and (task is None or task in info.tasks)
+    ]
+
+
+def selector_info(name: str) -> SelectorInfo:
+    """What is known of a selector, by its name or that of its class.
+
+    Examples
+    --------
+    >>> from rowsparse import selector_info
+    >>> selector_info("RFS").reference
+    'Nie et al. 2010'
+    """
+    known = _all()
+    if not isinstance(name, str):
+        raise TypeError(f"name must be the name of a selector; got {name!r}.")
+    by_name = known | {_plain(info.cls.__name__): info for info in known.values()}
+    if _plain(name) not in by_name:
+        close = difflib.get_close_matches(_plain(name), by_name, n=1)
+        hint = f"did you mean {by_name[close[0]].name!r}?" if close else "see list_selectors()."
+        raise ValueError(f"There is no selector {name!r}: {hint}")
+    return by_name[_plain(name)]
+
+
+def get_selector(name: str, n_features_to_select: int | float, **params: Any) -> Any:
+    """Make a selector by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`list_selectors`, or the name of a class, in any case.
+    n_features_to_select : int or float
+        How many features to keep; a float between 0 and 1 is a share of all.
+    **params
+        Further parameters of the selector.
+
+    Returns
+    -------
+    selector
+        Not fitted.
+
+    Examples
+    --------
+    >>> from rowsparse import get_selector
+    >>> get_selector("topk", 5, alpha=2.0)
+    TopK(alpha=2.0, n_features_to_select=5)
+    """
+    info = selector_info(name)
+    accepted = list(signature(info.cls).parameters)
+    for param in params:
+        if param not in accepted:
+            raise TypeError(
+                f"{info.cls.__name__} has no parameter {param!r}; it has {', '.join(accepted)}."
+            )
+    return info.cls(n_features_to_select, **params)
+
+
+def _all() -> dict[str, SelectorInfo]:
+    # Importing the package runs every decorator.
+    import_module("rowsparse.selectors")
+    return _REGISTERED
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
