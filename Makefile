@@ -9,10 +9,14 @@ FLOOR_BIN := $(FLOOR)/bin
 FLOOR_TESTS := tests/test_sklearn_conformance.py tests/test_cli.py \
 	$(wildcard tests/test_rows.py tests/test_design.py tests/test_targets.py)
 PIP_QUIET := --quiet --disable-pip-version-check
+# A process for each core, but not dozens of them.
+PYTEST := -m pytest -n auto --maxprocesses 4 --dist worksteal
+# One pinned PyTorch: another one may be a download of gigabytes.
+TORCH ?= torch==2.13.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint test-floor bench clean
+.PHONY: help demo test deep lint test-floor bench clean
 
 help: ## show this list
 	@echo "rowsparse: pick exactly k features. Targets:"
@@ -23,7 +27,9 @@ demo: $(VENV)/.demo ## pick 10 of 64 pixels of the digits with every method; tab
 
 test: $(VENV)/.test ## run the whole test suite
 	@echo "test: running pytest"
-	@$(BIN)/python -m pytest
+	@$(BIN)/python $(PYTEST)
+
+deep: $(VENV)/.deep ## install PyTorch, so that the tests of the deep selectors run too
 
 lint: $(VENV)/.test $(VENV)/.lint ## check style and types (ruff, mypy --strict)
 	@echo "lint: ruff check"
@@ -35,7 +41,7 @@ lint: $(VENV)/.test $(VENV)/.lint ## check style and types (ruff, mypy --strict)
 
 test-floor: $(FLOOR)/.test ## run the fast tests with the oldest supported dependencies
 	@echo "test-floor: $$($(FLOOR_BIN)/python -c 'import numpy, scipy, sklearn; print("numpy", numpy.__version__, "scipy", scipy.__version__, "scikit-learn", sklearn.__version__)')"
-	@$(FLOOR_BIN)/python -m pytest $(FLOOR_TESTS)
+	@$(FLOOR_BIN)/python $(PYTEST) $(FLOOR_TESTS)
 
 bench: $(VENV)/.bench ## compare with other packages (slow)
 	@$(BIN)/python -m benchmarks
@@ -69,6 +75,11 @@ $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "environment: installing rowsparse[test] into $(VENV)"
 	@$(BIN)/python -m pip install $(PIP_QUIET) -e ".[test]"
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.deep: $(VENV)/.test
+	@echo "environment: installing $(TORCH) into $(VENV)"
+	@$(BIN)/python -m pip install $(PIP_QUIET) "$(TORCH)"
+	@touch $@
 
 $(VENV)/.lint: pyproject.toml | $(BIN)/python
 	@echo "environment: installing rowsparse[lint] into $(VENV)"

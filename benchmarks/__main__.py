@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 NAMES = ("rfs", "least_squares", "prox", "cdlsr", "startup")
-NAMES += ("topk", "proofs", "passes", "accuracy")
+NAMES += ("topk", "proofs", "passes", "accuracy", "filters", "relief")
 DEFAULT_OUT = Path(__file__).parent / "results" / "latest.json"
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -23,7 +23,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Time rowsparse against its targets and against other packages, on one thread.",
-        epilog="Data sets come from the folder that the environment variable ROWSPARSE_DATA names.",
+        epilog="Data sets come from the folder ROWSPARSE_DATA or the cache, see docs/datasets.md.",
     )
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; or all")
     parser.add_argument("--quick", action="store_true", help="fewer data sets and repetitions")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.tables import Table
-
-
-class MissingDataError(LookupError):
-    """A data set that is not in the folder."""
+from rowsparse import datasets
+from rowsparse.datasets import MissingDataError
 
 
 @dataclass(frozen=True)
@@ -32,15 +28,9 @@ class Data:
 
 
 def load(name: str, *, ddof: int = 0) -> Data:
-    """The set ``name`` from the folder ROWSPARSE_DATA; constant columns become zero."""
-    folder = os.environ.get("ROWSPARSE_DATA")
-    if not folder:
-        raise MissingDataError(f"{name} skipped: the variable ROWSPARSE_DATA names no folder.")
-    path = Path(folder) / f"{name}.npz"
-    if not path.exists():
-        raise MissingDataError(f"{name} skipped: {path.name} is not in the folder ROWSPARSE_DATA.")
-    with np.load(path) as stored:
-        X, y = stored["X"].astype(np.float64), stored["y"].astype(np.intp)
+    """The set ``name``, if it is at hand; constant columns become zero."""
+    stored = datasets.load(name, download=False)
+    X, y = stored.X.astype(np.float64), stored.y.astype(np.intp)
     constant = X.max(axis=0) == X.min(axis=0)
     X -= X.mean(axis=0)
     X[:, constant] = 0.0

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
+
+from rowsparse import datasets
 
 Loader = Callable[[str], tuple[np.ndarray, np.ndarray]]
 
 
 @pytest.fixture(scope="session")
 def benchmark_data() -> Loader:
-    """Loads a benchmark set by name; skips the test where ROWSPARSE_DATA does not have it."""
+    """Loads a benchmark set by name; skips the test where the set is not at hand."""
 
     def load(name: str) -> tuple[np.ndarray, np.ndarray]:
-        folder = os.environ.get("ROWSPARSE_DATA")
-        if not folder:
-            pytest.skip(f"data set {name}: ROWSPARSE_DATA is not set")
-        path = Path(folder) / f"{name}.npz"
-        if not path.exists():
-            pytest.skip(f"data set {name}: not in ROWSPARSE_DATA")
-        with np.load(path) as data:
-            return data["X"].astype(np.float64), data["y"]
+        try:
+            data = datasets.load(name, download=False)
+        except datasets.MissingDataError as missing:
+            pytest.skip(f"data set {name}: {missing}")
+        return data.X.astype(np.float64), data.y
 
     return load

@@ -17,23 +17,23 @@ ROOT = Path(rowsparse.__file__).parent
 
 # From the first room to the last. A module may import from its own room and from earlier ones.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_arrays", "_compat", "_validation", "rows", "design", "targets"}),
-    frozenset({"solvers"}),
+    frozenset({"_arrays", "_compat", "_files", "_validation", "rows", "design", "targets"}),
+    frozenset({"solvers", "deep"}),
     frozenset({"selectors"}),
     frozenset({"certificate", "datasets"}),
     frozenset({"evaluation"}),
     frozenset({"__init__"}),  # the public names
-    frozenset({"experiments", "demo"}),
+    frozenset({"experiments", "demo", "workflow"}),
     frozenset({"report"}),
     frozenset({"cli"}),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
-WITHOUT_SKLEARN = {"rows", "design", "solvers"}
+WITHOUT_SKLEARN = {"rows", "design", "solvers", "deep"}
 EXTRAS_ALLOWED = {"cli", "report", "demo", "experiments"}
 CORE_PACKAGES = {"numpy", "scipy", "sklearn", "array_api_compat", "rowsparse"}
 
-EXTRAS = ["matplotlib", "pandas", "polars", "pyarrow", "rich", "torch", "typer"]
-IMPORT_ALL_PUBLIC = "from rowsparse import *"
+EXTRAS = ["jinja2", "matplotlib", "pandas", "polars", "pooch", "pyarrow", "rich", "torch", "typer"]
+IMPORT_ALL_PUBLIC = "from rowsparse import *\nfrom rowsparse.datasets import *"
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,12 @@
-"""What every report needs: matplotlib or a clear refusal, and files that are whole or absent."""
+"""What every report needs: its packages or a clear refusal, and files that are whole or absent."""
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 
-__all__ = ["require_matplotlib", "write_whole"]
+from rowsparse._files import write_whole
+
+__all__ = ["require_jinja2", "require_matplotlib", "write_whole"]
 
 
 def require_matplotlib() -> None:
@@ -23,24 +21,13 @@ def require_matplotlib() -> None:
         raise ImportError('Figures need matplotlib: pip install "rowsparse[report]".')
 
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file under a temporary name beside `path`, then rename it.
+def require_jinja2() -> None:
+    """Refuse to go on without Jinja2.
 
-    A reader sees the old file or the whole new one, never a part.
-
-    Parameters
-    ----------
-    path : Path
-        The file to make; its folder has to exist.
-    write : callable
-        Called with the temporary path, whose suffix is that of `path`.
+    Raises
+    ------
+    ImportError
+        If Jinja2 is not installed; the message names the extra to install.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        write(temporary)
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    if find_spec("jinja2") is None:
+        raise ImportError('HTML reports need Jinja2: pip install "rowsparse[report]".')
