@@ -12,6 +12,8 @@ DISTRIBUTIONS = {
     "scikit_learn": ["scikit-learn"],
     "abess": ["abess"],
     "fastcan": ["fastcan"],
+    "skrebate": ["skrebate"],
+    "mrmr_selection": ["mrmr-selection", "pandas"],
 }
 
 

@@ -18,6 +18,18 @@ EXTRA_MODULES = {"deep": "torch"}
 FAST: dict[str, dict[str, Any]] = {
     "rpfs": {"rho": 1.2},
     "cdlsr": {"n_init": 5},
+    "ipfs": {"rho": 1.2},
+    "fspca": {"n_components": 2},
+    "concreteautoencoder": {"max_iter": 5, "max_tries": 1},
+    "firdl": {
+        "operator_hidden": (8,),
+        "selector_hidden": (16,),
+        "batch_size": 16,
+        "n_masks": 16,
+        "max_iter": 160,
+        "phase_two": 120,
+        "learning_rate": 0.05,
+    },
 }
 
 

@@ -101,9 +101,9 @@ def test_get_selector_by_any_spelling():
 
 
 def test_a_name_is_registered_once():
-    with pytest.raises(ValueError, match="name must be new"):
-        register("topk", kind="sparse", reference="")
-    with pytest.raises(ValueError, match="name must be new and of lower-case"):
+    with pytest.raises(ValueError, match="The name 'topk' belongs to TopK already"):
+        register("topk", kind="sparse", reference="")(type("Impostor", (), {}))
+    with pytest.raises(ValueError, match="name must be of lower-case"):
         register("Top K", kind="sparse", reference="")
 
 

@@ -78,6 +78,8 @@ class LinearSelector(BaseSelector):
     loss: ClassVar[str] = "l21"
     # Whether the penalty decides how many rows are active, so that some may be missing.
     ranks_rows: ClassVar[bool] = False
+    # The parameter that, unless it is None, decides the solution whatever k is.
+    decides_alone: ClassVar[str | None] = None
 
     standardize: bool
     fit_intercept: bool
@@ -146,6 +148,8 @@ class LinearSelector(BaseSelector):
             setattr(self, name, value * scale if name in _OBJECTIVE_LIKE else value)
         if "gap_" in solution.attributes:
             self.gap_ = relative_gap(solution.objective, solution.attributes["gap_"])
+        if self.decides_alone is not None and getattr(self, self.decides_alone) is not None:
+            self.order_ = np.argsort(-np.where(varies, solution.scores, -1.0), kind="stable")
         self._expose_targets(targets)
         self._expose_choice(solution.scores, support, varies, solution.scores)
         self._warn_unless(self.converged_)

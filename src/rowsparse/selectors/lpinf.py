@@ -76,6 +76,7 @@ class LpInf(SquaredLossSelector):
     """
 
     ranks_rows = True
+    decides_alone = "penalty"
 
     def __init__(
         self,

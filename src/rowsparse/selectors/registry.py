@@ -86,10 +86,14 @@ def register(
         The extra that has to be installed for it.
     """
     check_choice("kind", kind, KINDS)
-    if _plain(name) != name or name in _REGISTERED:
-        raise ValueError(f"name must be new and of lower-case letters and digits; got {name!r}.")
+    if _plain(name) != name:
+        raise ValueError(f"name must be of lower-case letters and digits; got {name!r}.")
 
     def decorate(cls: Class) -> Class:
+        known = _REGISTERED.get(name)
+        # A module that is loaded again brings its classes again.
+        if known is not None and known.cls.__qualname__ != cls.__qualname__:
+            raise ValueError(f"The name {name!r} belongs to {known.cls.__qualname__} already.")
         _REGISTERED[name] = SelectorInfo(name, cls, kind, reference, extra)
         return cls
 

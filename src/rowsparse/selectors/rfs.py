@@ -98,6 +98,7 @@ class RFS(LinearSelector):
     """
 
     ranks_rows = True
+    decides_alone = "gamma"
 
     def __init__(
         self,

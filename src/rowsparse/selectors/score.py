@@ -91,6 +91,8 @@ class ScoreSelector(BaseSelector):
         self._forget_last_fit()
         for name, value in choice.attributes.items():
             setattr(self, name, value)
+        if choice.support is None:
+            self.order_ = np.argsort(-np.where(choice.varies, strength, 0.0), kind="stable")
         self._expose_targets(sample.targets)
         self._expose_choice(choice.scores, support, choice.varies, strength)
         if choice.n_iter is not None:

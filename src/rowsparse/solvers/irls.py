@@ -54,14 +54,13 @@ def irls(
     n, d = problem.design.shape
     p = np.ones(d)
     r = np.full(n, gamma) / problem.omega
-    step = _step_n if d > n else _step_d
     ridge = 0.0 if published else _RIDGE
     best: tuple[float, Array, Array] | None = None
     dual, Theta = -np.inf, np.zeros_like(problem.Y)
     history: list[float] = []
     converged = False
     for iteration in range(1, max_iter + 1):
-        W, b, T = step(problem, gamma, p, r, ridge)
+        W, b, T = weighted_ridge(problem, gamma, p, r, ridge)
         residual = problem.Y - problem.design.matmul(W) - b
         history.append(problem.objective(residual, W, gamma))
         p = row_norms(W)
@@ -82,6 +81,18 @@ def irls(
     if published:
         Theta, _, dual = problem.dual_point(T, gamma)
     return IrlsResult(best[1], best[2], best[0], Theta, best[0] - dual, history, converged)
+
+
+def weighted_ridge(
+    problem: L21Problem, gamma: float, p: Array, r: Array, ridge: float = 0.0
+) -> tuple[Array, Array, Array]:
+    """Minimise sum_i ||y_i - z_i W - b||^2 / r_i + gamma sum_j ||w_j||^2 / p_j.
+
+    In the n x n form when d > n, in the d x d form otherwise. Returns W, b and the dual point
+    diag(1/r) (Y - ZW - 1b').
+    """
+    n, d = problem.design.shape
+    return (_step_n if d > n else _step_d)(problem, gamma, p, r, ridge)
 
 
 def _step_n(

@@ -1,0 +1,1 @@
+"""Networks that select features, in PyTorch, which is imported when one is trained."""

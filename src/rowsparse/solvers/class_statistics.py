@@ -1,0 +1,228 @@
+"""Size, mean and scatter of groups of samples, for all columns, from one reading of X.
+
+Dense data come in tiles that stay in the cache while they are shifted and squared; of sparse data
+only the stored entries are touched. Sums are in float64, of deviations from the mean of a few
+samples of the group: no sample is further from the mean than the standard deviation times the
+square root of the sample size, so that a large offset costs no digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from rowsparse._arrays import Array, Index
+from rowsparse.design.protocol import binary_units
+
+__all__ = [
+    "GroupStatistics",
+    "canonical_rows",
+    "column_tiles",
+    "group_statistics",
+    "held_by_rows",
+    "members",
+    "row_chunks",
+]
+
+# Entries that are converted, shifted and squared at a time: they stay within a usual L2 cache.
+_CHUNK_ENTRIES = 1 << 15
+# Columns of a tile of data held by rows: pieces of rows that are worth a jump in memory.
+_TILE_COLUMNS = 1 << 11
+# Samples whose mean is near enough to that of their group.
+_SHIFT_ROWS = 16
+# Mean squares of columns of an ordinary magnitude.
+_ORDINARY = (1e-200, 1e200)
+# Deviations below this share of the root mean square are rounding errors.
+_ROUNDING = 10.0 * float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class GroupStatistics:
+    """What is known of G groups of samples, which may overlap.
+
+    Attributes
+    ----------
+    weight : array of shape (G,)
+        Sums of the sample weights.
+    mean, scatter : arrays of shape (G, d)
+        Means, and weighted sums of squared deviations from them, of X / ``unit``.
+    unit : array of shape (d,)
+        1, or for columns of an extreme magnitude a power of two.
+    """
+
+    weight: Array
+    mean: Array
+    scatter: Array
+    unit: Array
+
+    @property
+    def noise(self) -> Array:
+        """Mean squared deviations up to this are rounding errors, for each column."""
+        return np.asarray(_ROUNDING**2 * _mean_squares(self.weight, self.mean, self.scatter))
+
+    def take(self, groups: Any) -> GroupStatistics:
+        """Some of the groups."""
+        return GroupStatistics(
+            self.weight[groups], self.mean[groups], self.scatter[groups], self.unit
+        )
+
+
+def members(Y: Array) -> list[Index]:
+    """The samples of each column of a 0/1 matrix.
+
+    >>> members(np.array([[1.0, 0.0], [1.0, 1.0]]))
+    [array([0, 1]), array([1])]
+    """
+    return [np.flatnonzero(column) for column in Y.T]
+
+
+def group_statistics(X: Any, groups: list[Index], weights: Array | None) -> GroupStatistics:
+    """Size, mean and scatter of groups of samples, for all columns of X.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+    groups : list of arrays of int
+        The samples of each group, none of them empty.
+    weights : array of shape (n,) or None
+        Weights of the samples; an integer counts a sample so many times.
+
+    Examples
+    --------
+    >>> found = group_statistics(np.array([[1.0], [3.0], [8.0]]), [np.array([0, 1])], None)
+    >>> found.weight, found.mean, found.scatter
+    (array([2.]), array([[2.]]), array([[2.]]))
+    """
+    w = np.ones(X.shape[0]) if weights is None else weights
+    weight = np.array([w[group].sum() for group in groups])
+    unit = np.ones(X.shape[1])
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        mean, scatter = _moments(X, groups, weights)
+        squares = _mean_squares(weight, mean, scatter)
+    extreme = np.flatnonzero(~((squares >= _ORDINARY[0]) & (squares <= _ORDINARY[1])))
+    if extreme.size:
+        rescaled, unit[extreme] = _near_one(X, extreme)
+        if rescaled is not None:
+            mean[:, extreme], scatter[:, extreme] = _moments(rescaled, groups, weights)
+    return GroupStatistics(weight, mean, scatter, unit)
+
+
+def _mean_squares(weight: Array, mean: Array, scatter: Array) -> Array:
+    """The largest mean square of a group, for each column."""
+    return np.asarray((mean**2 + scatter / weight[:, None]).max(axis=0))
+
+
+def _near_one(X: Any, columns: Index) -> tuple[Any, Array]:
+    """A copy of some columns, each divided by a power of two; None if they are all zero."""
+    block = sp.csc_array(X)[:, columns] if sp.issparse(X) else X[:, columns]
+    block = block.astype(np.float64)
+    largest = abs(block).max(axis=0)
+    largest = largest.toarray().ravel() if sp.issparse(largest) else largest
+    unit = binary_units(largest)
+    if not largest.any():
+        return None, unit
+    return (block @ sp.diags_array(1.0 / unit) if sp.issparse(block) else block / unit), unit
+
+
+def _moments(X: Any, groups: list[Index], weights: Array | None) -> tuple[Array, Array]:
+    d = X.shape[1]
+    mean, scatter = np.zeros((len(groups), d)), np.zeros((len(groups), d))
+    parts = [None if weights is None else weights[group] for group in groups]
+    if sp.issparse(X):
+        by_rows = canonical_rows(X)
+        for g, (group, w) in enumerate(zip(groups, parts, strict=True)):
+            mean[g], scatter[g] = _sparse_moments(by_rows[group], w)
+        return mean, scatter
+    moments = _moments_by_rows if held_by_rows(X) else _moments_by_columns
+    for columns in column_tiles(X):
+        for g, (group, w) in enumerate(zip(groups, parts, strict=True)):
+            mean[g, columns], scatter[g, columns] = moments(X[:, columns], group, w)
+    return mean, scatter
+
+
+# ---------------------------------------------------------------------------- dense data
+def held_by_rows(X: NDArray[Any]) -> bool:
+    """Whether neighbours in memory are neighbours in a row."""
+    return bool(X.strides[1] <= X.strides[0])
+
+
+def column_tiles(X: NDArray[Any]) -> Iterator[slice]:
+    """Neighbouring columns that are worth a jump in memory, or that fit into the cache."""
+    n, d = X.shape
+    step = _TILE_COLUMNS if held_by_rows(X) else max(1, 8 * _CHUNK_ENTRIES // max(n, 1))
+    return (slice(start, min(start + step, d)) for start in range(0, d, step))
+
+
+def row_chunks(n: int, width: int) -> Iterator[slice]:
+    """The numbers below n in slices, so short that rows of this width stay in the cache."""
+    step = max(1, _CHUNK_ENTRIES // max(width, 1))
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def _moments_by_rows(
+    tile: NDArray[Any], group: Index, weights: Array | None
+) -> tuple[Array, Array]:
+    total = float(group.size) if weights is None else float(weights.sum())
+    shift: Any = None
+    first, second = np.zeros(tile.shape[1]), np.zeros(tile.shape[1])
+    for chunk in row_chunks(group.size, tile.shape[1]):
+        rows = tile[group[chunk]].astype(np.float64, copy=False)  # a copy already
+        w = None if weights is None else weights[chunk]
+        if shift is None:
+            shift = rows.mean(axis=0)
+        rows -= shift
+        first += rows.sum(axis=0) if w is None else w @ rows
+        np.square(rows, out=rows)
+        second += rows.sum(axis=0) if w is None else w @ rows
+    error = first / total
+    return shift + error, np.maximum(second - error * first, 0.0)
+
+
+def _moments_by_columns(
+    tile: NDArray[Any], group: Index, weights: Array | None
+) -> tuple[Array, Array]:
+    total = float(group.size) if weights is None else float(weights.sum())
+    columns = np.take(tile.T, group, axis=1).astype(np.float64, copy=False)
+    shift = columns[:, :_SHIFT_ROWS].mean(axis=1)
+    columns -= shift[:, None]
+    first = columns.sum(axis=1) if weights is None else columns @ weights
+    np.square(columns, out=columns)
+    second = columns.sum(axis=1) if weights is None else columns @ weights
+    error = first / total
+    return shift + error, np.maximum(second - error * first, 0.0)
+
+
+# --------------------------------------------------------------------------- sparse data
+def _sparse_moments(rows: Any, weights: Array | None) -> tuple[Array, Array]:
+    n, d = rows.shape
+    w = np.ones(n) if weights is None else weights
+    total = float(w.sum())
+
+    def sums(data: Array) -> Array:
+        return np.asarray(sp.csr_array((data, rows.indices, rows.indptr), shape=(n, d)).T @ w)
+
+    count = np.bincount(rows.indices, minlength=d)
+    # The weight of the rows that a column does not store; exactly 0 if it has all.
+    stored = count if weights is None else sums(np.ones(rows.nnz))
+    absent = np.where(count == n, 0.0, np.maximum(total - stored, 0.0))
+    value = rows.data.astype(np.float64)
+    mean = sums(value) / total
+    value -= mean[rows.indices]
+    error = (sums(value) - absent * mean) / total
+    np.square(value, out=value)
+    scatter = sums(value) + absent * mean**2 - total * error**2
+    return mean + error, np.maximum(scatter, 0.0)
+
+
+def canonical_rows(X: Any) -> Any:
+    """X by rows (CSR), each entry stored once; never X itself where that takes a change."""
+    by_rows = sp.csr_array(X)
+    if not by_rows.has_canonical_format:
+        by_rows = by_rows.copy()
+        by_rows.sum_duplicates()
+    return by_rows
