@@ -1,0 +1,42 @@
+"""Fair evaluation: selection inside the folds, and what may be concluded from it."""
+
+from rowsparse.evaluation.comparison import Comparison, compare_over_datasets
+from rowsparse.evaluation.curve import (
+    PROTOCOLS,
+    Record,
+    SelectionCurve,
+    default_estimators,
+    evaluate_split,
+    folds,
+    selection_curve,
+)
+from rowsparse.evaluation.metrics import (
+    METRICS,
+    prediction_scores,
+    redundancy,
+    refitted_objective,
+    residue,
+)
+from rowsparse.evaluation.supports import Selection, select_for_each, with_count
+from rowsparse.selectors import stability
+
+__all__ = [
+    "METRICS",
+    "PROTOCOLS",
+    "Comparison",
+    "Record",
+    "Selection",
+    "SelectionCurve",
+    "compare_over_datasets",
+    "default_estimators",
+    "evaluate_split",
+    "folds",
+    "prediction_scores",
+    "redundancy",
+    "refitted_objective",
+    "residue",
+    "select_for_each",
+    "selection_curve",
+    "stability",
+    "with_count",
+]

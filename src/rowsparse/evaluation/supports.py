@@ -1,0 +1,155 @@
+"""The features that a selector picks for each of several k, with as few fits as that takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.feature_selection import RFE, SelectKBest
+
+from rowsparse._arrays import Index
+from rowsparse.selectors import TopK, topk_path
+from rowsparse.solvers.path import DEFAULT_PATH_RESTARTS
+
+__all__ = ["Selection", "select_for_each", "with_count"]
+
+# How selectors call the number of features, the first that a selector has.
+_COUNT_NAMES = ("n_features_to_select", "k", "max_features")
+# From so many k on the path of TopK, which goes through all k, costs less than single fits.
+_PATH_FROM = 8
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a selector picked for one k.
+
+    Attributes
+    ----------
+    k : int
+        Number of features asked for.
+    support : array of int
+        The features, sorted.
+    seconds : float
+        Time of the fit that picked them.
+    shared : bool
+        Whether that one fit served other k as well.
+    """
+
+    k: int
+    support: Index
+    seconds: float
+    shared: bool
+
+
+def with_count(selector: Any, k: int, seed: int | None = None) -> Any:
+    """A fresh copy of a selector that picks k features; ``seed`` is for one without a seed.
+
+    Examples
+    --------
+    >>> from sklearn.feature_selection import SelectKBest
+    >>> with_count(SelectKBest(), 3)
+    SelectKBest(k=3)
+    """
+    fresh = clone(selector)
+    params = fresh.get_params(deep=False)
+    name = next((name for name in _COUNT_NAMES if name in params), None)
+    if name is None:
+        raise TypeError(
+            f"{type(selector).__name__} does not say how many features to select: it has none of "
+            f"the parameters {', '.join(_COUNT_NAMES)}."
+        )
+    fresh.set_params(**{name: k})
+    if seed is not None and "random_state" in params and params["random_state"] is None:
+        fresh.set_params(random_state=seed)
+    return fresh
+
+
+def select_for_each(
+    selector: Any, X: Any, y: Any, ks: Iterable[int], *, seed: int | None = None
+) -> dict[int, Selection]:
+    """Pick k features for every k.
+
+    One fit serves all k where the method allows it: :class:`~rowsparse.TopK` by its path (for
+    more than eight k; single fits are more thorough), others if the fitted selector has an
+    ``order_`` whose beginnings are its choices (filters, and methods with a fixed penalty), and
+    scikit-learn's ``SelectKBest`` and ``RFE`` likewise. Otherwise it is fitted once for each k.
+
+    Parameters
+    ----------
+    selector : selector
+        Not fitted. A clone is given each k as ``n_features_to_select``, ``k`` or
+        ``max_features``.
+    X, y : array-like
+        Data and targets.
+    ks : iterable of int
+        Numbers of features; those beyond the number of columns count as all.
+    seed : int, optional
+        For selectors whose ``random_state`` is None.
+
+    Returns
+    -------
+    dict of int to Selection
+        By k, in rising order.
+    """
+    wanted = sorted({int(k) for k in ks})
+    d = X.shape[1]
+    if len(wanted) > _PATH_FROM and _has_path(selector):
+        return _along_path(with_count(selector, 1, seed), X, y, wanted)
+
+    def fitted(k: int) -> tuple[Any, float]:
+        fresh = with_count(selector, min(k, d), seed)
+        start = time.perf_counter()
+        fresh.fit(X, y)
+        return fresh, time.perf_counter() - start
+
+    # Elimination says what comes after its choice, all others what comes before.
+    lead = wanted[0] if isinstance(selector, RFE) else wanted[-1]
+    first, seconds = fitted(lead)
+    order = _order(first)
+    if order is not None:
+        shared = len(wanted) > 1
+        return {k: Selection(k, np.sort(order[: min(k, d)]), seconds, shared) for k in wanted}
+    fits = {lead: (first, seconds)} | {k: fitted(k) for k in wanted if k != lead}
+    return {k: Selection(k, np.flatnonzero(_mask(fits[k][0])), fits[k][1], False) for k in wanted}
+
+
+def _has_path(selector: Any) -> bool:
+    """Whether the best supports of all sizes come in one go."""
+    if not isinstance(selector, TopK) or selector.loss != "squared":
+        return False
+    return selector.groups is None and not selector.certify and selector.time_limit is None
+
+
+def _along_path(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int, Selection]:
+    accepted = signature(topk_path).parameters
+    params = selector.get_params(deep=False)
+    options = {name: value for name, value in params.items() if name in accepted}
+    # A path is warm-started from both sides, so it needs fewer restarts at each k.
+    options["n_restarts"] = min(options["n_restarts"], DEFAULT_PATH_RESTARTS)
+    start = time.perf_counter()
+    path = topk_path(X, y, min(ks[-1], X.shape[1]), **options)
+    seconds = time.perf_counter() - start
+    supports = dict(zip(path.ks.tolist(), path.supports, strict=True))
+    shared = len(ks) > 1
+    return {k: Selection(k, np.sort(supports[min(k, X.shape[1])]), seconds, shared) for k in ks}
+
+
+def _order(fitted: Any) -> Index | None:
+    """The features whose beginnings are the choices for every k, or None."""
+    if isinstance(fitted, SelectKBest):
+        # Ties as scikit-learn breaks them: the last comes first.
+        scores = np.where(np.isnan(fitted.scores_), -np.inf, fitted.scores_)
+        return np.argsort(scores, kind="stable")[::-1]
+    if isinstance(fitted, RFE):
+        return np.argsort(fitted.ranking_, kind="stable") if fitted.step == 1 else None
+    order: Index | None = getattr(fitted, "order_", None)
+    return order
+
+
+def _mask(fitted: Any) -> Any:
+    return np.asarray(fitted.get_support(), dtype=bool)

@@ -1,0 +1,26 @@
+"""The experiments of the papers, declared one module a paper, and the runner that does them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from rowsparse.experiments.declare import Paper
+
+__all__ = ["PAPERS", "get_paper"]
+
+# One module each, in the order of their years.
+PAPERS = ("nie2010",)
+
+
+def get_paper(name: str) -> Paper:
+    """The declaration of a paper.
+
+    Examples
+    --------
+    >>> get_paper("nie2010").name
+    'nie2010'
+    """
+    if name not in PAPERS:
+        raise ValueError(f"There is no paper {name!r}; there are {', '.join(PAPERS)}.")
+    paper: Paper = import_module(f"rowsparse.experiments.{name}").PAPER
+    return paper

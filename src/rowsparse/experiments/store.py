@@ -1,0 +1,146 @@
+"""Results on disk, each kept as soon as it is there."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rowsparse._files import write_whole
+from rowsparse.experiments.declare import Row, Task
+
+__all__ = ["ResultStore", "read_rows"]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS tasks (
+    size TEXT NOT NULL, key TEXT NOT NULL, experiment TEXT NOT NULL,
+    seconds REAL NOT NULL, rows TEXT NOT NULL, PRIMARY KEY (size, key)
+) WITHOUT ROWID
+"""
+# Digits that are kept in the text form.
+_DIGITS = 6
+
+
+class ResultStore:
+    """A file of finished tasks; a killed run loses only what was running.
+
+    Parameters
+    ----------
+    path : path
+        An SQLite file, made if it is not there.
+    size : str
+        Which size of the experiments; results of different sizes are kept apart.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with ResultStore(Path(folder.name) / "results.db", "quick") as store:
+    ...     store.put(Task("table1", "iris", "rfs"), [{"k": 2, "accuracy": 0.9}], 0.1)
+    ...     store.done(), store.rows("table1")
+    ({'table1/iris/rfs/0/{}'}, [{'k': 2, 'accuracy': 0.9}])
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: Path | str, size: str = "standard") -> None:
+        self.path, self.size = Path(path), size
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
+        # With a write-ahead log a transaction survives the death of the process.
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=NORMAL")
+        self._connection.execute(_SCHEMA)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def done(self) -> set[str]:
+        """Keys of the tasks that are finished."""
+        found = self._connection.execute("SELECT key FROM tasks WHERE size = ?", (self.size,))
+        return {key for (key,) in found}
+
+    def put(self, task: Task, rows: list[Row], seconds: float) -> None:
+        """Keep the rows of a finished task, all of them or none."""
+        text = json.dumps([_plain(row) for row in rows])
+        self._connection.execute(
+            "INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?)",
+            (self.size, task.key, task.experiment, seconds, text),
+        )
+
+    def forget_failures(self) -> int:
+        """Drop the tasks that ended in an error, so that they are tried again; how many."""
+        found = self._connection.execute(
+            "SELECT key, rows FROM tasks WHERE size = ?", (self.size,)
+        ).fetchall()
+        failed = [key for key, rows in found if any(row.get("error") for row in json.loads(rows))]
+        self._connection.executemany(
+            "DELETE FROM tasks WHERE size = ? AND key = ?", [(self.size, key) for key in failed]
+        )
+        return len(failed)
+
+    def rows(self, experiment: str) -> list[Row]:
+        """All rows of an experiment, by the keys of their tasks."""
+        found = self._connection.execute(
+            "SELECT rows FROM tasks WHERE size = ? AND experiment = ? ORDER BY key",
+            (self.size, experiment),
+        )
+        return [row for (text,) in found for row in json.loads(text)]
+
+    def seconds(self) -> float:
+        """Time that all finished tasks took."""
+        total = self._connection.execute(
+            "SELECT COALESCE(SUM(seconds), 0) FROM tasks WHERE size = ?", (self.size,)
+        ).fetchone()
+        return float(total[0])
+
+    def write_text(self, path: Path, experiments: Iterable[str]) -> None:
+        """Write the rows as lines of JSON, small and stable: one line a row, six digits."""
+        lines = [
+            json.dumps({"experiment": name, **_rounded(row)}, sort_keys=True)
+            for name in experiments
+            for row in self.rows(name)
+        ]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = "\n".join(lines) + "\n"
+        write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def read_rows(path: Path) -> dict[str, list[Row]]:
+    """Rows by experiment, from what :meth:`ResultStore.write_text` wrote."""
+    found: dict[str, list[Row]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        found.setdefault(row.pop("experiment"), []).append(row)
+    return found
+
+
+def _plain(row: Row) -> Row:
+    """NumPy's numbers as Python's, and no number that JSON does not know."""
+    plain = {name: getattr(value, "item", lambda v=value: v)() for name, value in row.items()}
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in plain.items()
+    }
+
+
+def _rounded(row: Row) -> Row:
+    return {
+        name: float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+        for name, value in row.items()
+    }

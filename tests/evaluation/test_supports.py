@@ -1,0 +1,85 @@
+"""One fit for all k gives what single fits give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.feature_selection import RFE, SelectKBest, f_classif
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from rowsparse import CRFS, MTFS, RFS, LpInf, TopK
+from rowsparse.evaluation import select_for_each, with_count
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:300], y[:300]
+
+
+def single(selector, X, y, k):
+    return np.flatnonzero(with_count(selector, k).fit(X, y).get_support()).tolist()
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        TopK(1, n_restarts=0, random_state=0),
+        RFS(1, gamma=5.0),
+        RFS(1),
+        LpInf(1, penalty=2.0),
+        MTFS(1, lam=5.0),
+        CRFS(1),
+        SelectKBest(f_classif),
+        RFE(LinearSVC(random_state=0)),
+        RFE(LogisticRegression(), step=5),
+    ],
+    ids=lambda selector: type(selector).__name__,
+)
+@pytest.mark.filterwarnings("ignore")
+def test_shared_fits_equal_single_fits(digits, selector):
+    X, y = digits
+    found = select_for_each(selector, X, y, [7, 3, 12])
+    assert list(found) == [3, 7, 12]
+    for k, selection in found.items():
+        assert selection.support.tolist() == single(selector, X, y, k)
+        assert selection.seconds > 0
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_filters_and_elimination_share_one_fit(digits):
+    X, y = digits
+    for selector in (SelectKBest(f_classif), RFE(LinearSVC(random_state=0)), RFS(1, gamma=5.0)):
+        assert all(s.shared for s in select_for_each(selector, X, y, [2, 4]).values())
+    assert not select_for_each(SelectKBest(f_classif), X, y, [4])[4].shared
+    tuned = select_for_each(RFS(1), X, y, [2, 4])
+    assert not any(s.shared for s in tuned.values())
+
+
+def test_many_k_go_along_the_path(digits):
+    X, y = digits
+    selector = TopK(1, alpha=1.0, random_state=0)
+    found = select_for_each(selector, X, y, range(1, 11))
+    assert all(s.shared for s in found.values())
+    for k in (1, 2, 5):
+        assert found[k].support.tolist() == single(selector, X, y, k)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_more_features_than_columns_are_all(digits):
+    X, y = digits
+    found = select_for_each(SelectKBest(f_classif), X, y, [5, 1000])
+    assert found[1000].support.tolist() == list(range(64))
+
+
+def test_seeds_are_for_selectors_without_one(digits):
+    assert with_count(TopK(1), 3, seed=5).random_state == 5
+    assert with_count(TopK(1, random_state=1), 3, seed=5).random_state == 1
+    assert with_count(RFS(1), 3, seed=5).n_features_to_select == 3
+
+
+def test_a_selector_without_a_count_is_refused():
+    with pytest.raises(TypeError, match="does not say how many features to select"):
+        with_count(LogisticRegression(), 3)
