@@ -1,0 +1,147 @@
+"""Numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = [
+    "METRIC_NAMES",
+    "number",
+    "percent",
+    "percent_up",
+    "plural",
+    "score",
+    "seconds",
+    "spread",
+    "tick_score",
+]
+
+_SPACE = "\u00a0"  # A number and its unit stay on one line.
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+METRIC_NAMES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "macro_f1": "macro-F1",
+    "r2": "R²",
+}
+_SHARES = {"accuracy", "balanced_accuracy"}
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with about `digits` figures that matter.
+
+    Examples
+    --------
+    >>> number(0.01234), number(7129), number(1.5e-7), number(float("nan"))
+    ('0.0123', '7,129', '1.5·10⁻⁷', '–')
+    """
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    size = abs(value)
+    if size and not 1e-4 <= size < 1e9:
+        mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+        text = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+        text += f"·10{str(int(power)).translate(_RAISED)}"
+    elif size >= 10 ** (digits - 1) or value == int(value):
+        text = f"{value:,.0f}"
+    else:
+        places = digits - 1 - math.floor(math.log10(size))
+        text = f"{value:.{places}f}".rstrip("0").rstrip(".")
+    return text.replace("-", "−")
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.9583).replace("\\u00a0", " ")
+    '95.8 %'
+    """
+    if not math.isfinite(share):
+        return "–"
+    return f"{100 * share:.{digits}f}{_SPACE}%".replace("-", "−")
+
+
+def percent_up(share: float) -> str:
+    """A percentage with two figures, never less than `share`: a proof may not be rounded down.
+
+    Examples
+    --------
+    >>> percent_up(0.00401).replace("\\u00a0", " "), percent_up(0.004).replace("\\u00a0", " ")
+    ('0.41 %', '0.4 %')
+    """
+    value = 100 * share
+    if value < 0.001:
+        return f"0.001{_SPACE}%"
+    places = max(0, 1 - math.floor(math.log10(value)))
+    step = 10.0**-places
+    rounded = math.ceil(value / step - 1e-9) * step
+    text = f"{rounded:.{places}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + f"{_SPACE}%"
+
+
+def score(metric: str, value: float) -> str:
+    """A score in the way its metric is usually given.
+
+    Examples
+    --------
+    >>> score("accuracy", 0.5).replace("\\u00a0", " "), score("r2", 0.5)
+    ('50.0 %', '0.500')
+    """
+    if metric in _SHARES:
+        return percent(value)
+    return f"{value:.3f}".replace("-", "−") if math.isfinite(value) else "–"
+
+
+def spread(metric: str, value: float) -> str:
+    """A standard deviation of a score, without its unit."""
+    if not math.isfinite(value):
+        return ""
+    return f"±{_SPACE}{100 * value:.1f}" if metric in _SHARES else f"±{_SPACE}{value:.3f}"
+
+
+def seconds(value: float) -> str:
+    """A time.
+
+    Examples
+    --------
+    >>> [seconds(s).replace("\\u00a0", " ") for s in (0.00042, 0.35, 12.34, 75, 7260)]
+    ['0.4 ms', '0.35 s', '12.3 s', '1 min 15 s', '2 h 1 min']
+    """
+    if not math.isfinite(value):
+        return "–"
+    if value < 0.0995:
+        return f"{number(1000 * value, 1 if value < 0.01 else 2)}{_SPACE}ms"
+    if value < 59.95:
+        return f"{value:.2f}{_SPACE}s" if value < 0.995 else f"{value:.1f}{_SPACE}s"
+    minutes, rest = divmod(round(value), 60)
+    if minutes < 60:
+        return f"{minutes}{_SPACE}min" + (f" {rest}{_SPACE}s" if rest else "")
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,}{_SPACE}h" + (f" {minutes}{_SPACE}min" if minutes else "")
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """A count and its noun.
+
+    Examples
+    --------
+    >>> plural(1, "feature"), plural(7129, "feature"), plural(2, "class", "classes")
+    ('1 feature', '7,129 features', '2 classes')
+    """
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def tick_score(metric: str, value: float) -> str:
+    """A score at an axis, as short as it can be.
+
+    Examples
+    --------
+    >>> tick_score("accuracy", 0.925).replace("\\u00a0", " "), tick_score("r2", 0.5)
+    ('92.5 %', '0.5')
+    """
+    if metric not in _SHARES:
+        return number(value)
+    return f"{number(100 * value)}{_SPACE}%"

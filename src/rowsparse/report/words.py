@@ -1,0 +1,277 @@
+"""What a result says, in plain words: for a person who is no statistician."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rowsparse._arrays import Array
+from rowsparse.report.names import isolated, listing
+from rowsparse.report.numbers import (
+    METRIC_NAMES,
+    number,
+    percent,
+    percent_up,
+    plural,
+    score,
+    seconds,
+    spread,
+)
+
+if TYPE_CHECKING:
+    from rowsparse.workflow.results import (
+        Certificate,
+        Confusion,
+        DataSummary,
+        KCurve,
+        ProgressPoint,
+        SelectionResult,
+    )
+
+__all__ = [
+    "STABILITY_ZONES",
+    "asked_sentence",
+    "certificate_label",
+    "certificate_sentence",
+    "confusion_sentence",
+    "correlation_sentence",
+    "curve_sentence",
+    "progress_sentence",
+    "purpose",
+    "score_sentence",
+    "stability_sentence",
+    "stability_word",
+    "summary",
+]
+
+# Where Nogueira, Sechidis and Brown (2018) put the limits of poor and of excellent agreement.
+STABILITY_ZONES = (0.4, 0.75)
+
+
+def summary(result: SelectionResult) -> tuple[str, str, str]:
+    """What was asked, how well it works and how sure it is: three sentences."""
+    return (
+        asked_sentence(result),
+        score_sentence(result),
+        certificate_sentence(result.certificate, result.k, result.method),
+    )
+
+
+def purpose(data: DataSummary) -> str:
+    """What the features are for, after "features that"."""
+    if data.task == "classification":
+        return f"tell the {_targets(data)} apart"
+    return f"predict the {_targets(data)}"
+
+
+def _targets(data: DataSummary) -> str:
+    if data.task == "classification":
+        what = plural(len(data.classes), "class", "classes") if data.classes else "classes"
+        return f"{what} of “{listing(data.targets, 2)}”"
+    if data.task == "multilabel":
+        named = data.classes or data.targets
+        return f"{plural(len(named), 'label')} {listing(named)}"
+    if len(data.targets) == 1:
+        return f"number “{listing(data.targets)}”"
+    return f"{plural(len(data.targets), 'number')} {listing(data.targets)}"
+
+
+def asked_sentence(result: SelectionResult) -> str:
+    """What was picked from what, and what for."""
+    data = result.data
+    how_many = "1 was picked that can" if result.k == 1 else f"{result.k:,} were picked that"
+    aim = purpose(data)
+    if result.k != 1:
+        aim = f"together {aim}"
+    chosen = "; cross-validation chose how many" if result.k_was_chosen else ""
+    return (
+        f"From the {plural(data.n_features, 'feature')} of {isolated(data.source)}, measured on "
+        f"{plural(data.n_samples, 'sample')}, {how_many} {aim}{chosen}."
+    )
+
+
+def score_sentence(result: SelectionResult) -> str:
+    """How well a simple model does with these features alone, on samples it had not seen."""
+    if not math.isfinite(result.score):
+        return "How well they predict new samples was not measured."
+    which = "that feature alone" if result.k == 1 else f"these {result.k:,} features alone"
+    metric = result.metric
+    plus_minus = spread(metric, result.score_sd)
+    around = f" ({plus_minus} over the folds)" if plus_minus else ""
+    if metric == "accuracy":
+        text = (
+            f"With {which}, a simple linear model was right on {percent(result.score)} of samples "
+            f"it had not seen{around}"
+        )
+    elif metric == "r2" and result.score <= 0:
+        text = (
+            f"With {which}, a simple linear model predicts samples it had not seen no better than "
+            f"their mean would (R² {score(metric, result.score)})"
+        )
+    elif metric == "r2":
+        sd = f" {plus_minus}" if plus_minus else ""
+        text = (
+            f"With {which}, a simple linear model explains {percent(result.score, 0)} of the "
+            f"variation in samples it had not seen (R² {score(metric, result.score)}{sd})"
+        )
+    else:
+        name = METRIC_NAMES.get(metric, metric)
+        text = (
+            f"With {which}, a simple linear model reached a {name} of "
+            f"{score(metric, result.score)} (1 is perfect) on samples it had not seen{around}"
+        )
+    return text + _for_comparison(result) + "."
+
+
+def _for_comparison(result: SelectionResult) -> str:
+    """What all features, and none, would give."""
+    parts = []
+    if math.isfinite(result.baseline_score):
+        reached = score(result.metric, result.baseline_score)
+        parts.append(f"with all {result.data.n_features:,} features it is {reached}")
+    if math.isfinite(result.chance_score) and result.metric != "r2":
+        guess = "guessing the commonest class" if result.metric == "accuracy" else "guessing"
+        parts.append(f"{guess} gives {score(result.metric, result.chance_score)}")
+    return f"; {', and '.join(parts)}" if parts else ""
+
+
+def certificate_sentence(certificate: Certificate | None, k: int, method: str) -> str:
+    """How close to the best possible choice this one is, and whether that is proven.
+
+    Examples
+    --------
+    >>> from rowsparse.workflow.results import Certificate
+    >>> close = Certificate("gap", objective=10.0, lower_bound=9.96, gap=0.004)
+    >>> certificate_sentence(close, 20, "TopK").replace("\\u00a0", " ")
+    'No other choice of 20 features can lower the loss by more than 0.4 %; proven.'
+    """
+    choice = f"choice of {plural(k, 'feature')}"
+    if certificate is None:
+        return (
+            f"Another {choice} may serve better; not proven: {isolated(method)} cannot tell how "
+            "close to the best choice it comes."
+        )
+    if certificate.status == "optimal":
+        return f"No other {choice} has a lower loss: this one is the best possible; proven."
+    if certificate.status == "gap" and _says_something(certificate.gap):
+        most = percent_up(certificate.gap)
+        return f"No other {choice} can lower the loss by more than {most}; proven."
+    if certificate.status == "gap":
+        return (
+            f"Another {choice} may have a lower loss; not proven: the search for a proof ended "
+            "before it could say by how much at most."
+        )
+    return f"Another {choice} may have a lower loss; nothing is proven about this one."
+
+
+def certificate_label(certificate: Certificate | None) -> tuple[str, str]:
+    """The same in two or three words, and a few more to stand below them."""
+    if certificate is not None and certificate.status == "optimal":
+        return "Best possible", "proven: no other choice has a lower loss"
+    if certificate is not None and certificate.status == "gap" and _says_something(certificate.gap):
+        return f"Within {percent_up(certificate.gap)}", "of the lowest possible loss, proven"
+    return "Not proven", "another choice may have a lower loss"
+
+
+def _says_something(gap: float) -> bool:
+    return math.isfinite(gap) and 0 <= gap < 1
+
+
+def stability_word(value: float) -> str:
+    """A word for a stability."""
+    if not math.isfinite(value):
+        return "unknown"
+    poor, excellent = STABILITY_ZONES
+    return "low" if value < poor else "fair" if value < excellent else "high"
+
+
+def stability_sentence(stability: tuple[float, float, float] | None) -> str:
+    """How much of the choice would be the same with other samples."""
+    if stability is None or not math.isfinite(stability[0]):
+        return "The choice was not repeated on resamples, so its stability is not known."
+    value, low, high = stability
+    interval = (
+        f" (95 % interval {low:.2f} to {high:.2f})" if math.isfinite(low + high) else ""
+    ).replace("-", "−")
+    meaning = {
+        "low": "with other samples, many other features would be picked: read the list as one of "
+        "several that serve as well, not as the features that matter",
+        "fair": "with other samples, most of the strongest features would come again, and some of "
+        "the others would be replaced",
+        "high": "with other samples, nearly the same features would be picked",
+    }[stability_word(value)]
+    level = f"{value:.2f}".replace("-", "−")
+    return f"Stability is {level}{interval}, which is {stability_word(value)}: {meaning}."
+
+
+def curve_sentence(curve: KCurve) -> str:
+    """Where the score is best, and from where on it is nearly as good."""
+    mean = np.asarray(curve.mean, dtype=np.float64)
+    if not np.isfinite(mean).any():
+        return "No score could be computed."
+    best = int(np.nanargmax(mean))
+    top = score(curve.metric, float(mean[best]))
+    text = f"The score is highest with {plural(curve.ks[best], 'feature')} ({top})"
+    sd = float(curve.sd[best]) if math.isfinite(curve.sd[best]) else 0.0
+    near = next(at for at in range(len(mean)) if mean[at] >= mean[best] - sd)
+    if curve.ks[near] < curve.ks[best]:
+        text += (
+            f"; {curve.ks[near]:,} already {'comes' if curve.ks[near] == 1 else 'come'} within one "
+            f"standard deviation of that ({score(curve.metric, float(mean[near]))})"
+        )
+    return text + "."
+
+
+def correlation_sentence(correlation: Array) -> str:
+    """Which two selected features are most alike, by their ranks."""
+    r = np.array(correlation, dtype=np.float64)
+    if len(r) < 2:
+        return "There is one feature only, so nothing to compare."
+    below = np.tril(np.abs(np.nan_to_num(r)), -1)
+    i, j = np.unravel_index(int(np.argmax(below)), below.shape)
+    value = f"{r[i, j]:.2f}".replace("-", "−")
+    strength = float(below[i, j])
+    if strength >= 0.9:
+        meaning = "they tell almost the same"
+    elif strength >= 0.6:
+        meaning = "they share much of what they tell"
+    else:
+        meaning = "no two of them tell the same"
+    return f"The two most alike are numbers {j + 1} and {i + 1} (r = {value}): {meaning}."
+
+
+def confusion_sentence(confusion: Confusion) -> str:
+    """How many were right, and the most frequent mistake."""
+    counts = np.array(confusion.counts, dtype=np.float64)
+    total = counts.sum()
+    right = np.trace(counts)
+    text = f"{int(right):,} of {plural(int(total), 'sample')} were recognised"
+    np.fill_diagonal(counts, 0)
+    if not counts.any():
+        return f"{text}: no mistake at all."
+    i, j = np.unravel_index(int(np.argmax(counts)), counts.shape)
+    return (
+        f"{text}; the most frequent mistake is {isolated(confusion.classes[i])} taken for "
+        f"{isolated(confusion.classes[j])} ({plural(int(counts[i, j]), 'time')})."
+    )
+
+
+def progress_sentence(progress: Sequence[ProgressPoint]) -> str:
+    """When the choice was found, and how far the proof came."""
+    objectives = [point.objective for point in progress]
+    last = min(objectives)
+    found = next(p for p in progress if p.objective <= last + 1e-9 * max(1.0, abs(last)))
+    text = f"The final choice was found after {seconds(found.seconds)}"
+    bounds = [point.lower_bound for point in progress if point.lower_bound is not None]
+    bounds = [bound for bound in bounds if math.isfinite(bound)]
+    if not bounds:
+        return f"{text}, with an objective of {number(last)}."
+    gap = (last - max(bounds)) / abs(last) if last else 0.0
+    rest = "closed" if gap <= 1e-6 else f"narrowed to {percent_up(gap)}"
+    return (
+        f"{text}; after {seconds(progress[-1].seconds)} the gap between it and what is possible "
+        f"at best was {rest}."
+    )

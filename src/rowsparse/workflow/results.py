@@ -1,0 +1,278 @@
+"""What the commands find out, before anybody prints or draws it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rowsparse._arrays import Array, Index
+from rowsparse.evaluation import SelectionCurve
+
+__all__ = [
+    "Alternative",
+    "Certificate",
+    "ComparisonResult",
+    "Confusion",
+    "DataSummary",
+    "Distribution",
+    "KCurve",
+    "PathResult",
+    "ProgressPoint",
+    "RankedFeature",
+    "SelectionResult",
+]
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """Where the data came from and what was done to them before any method saw them.
+
+    Attributes
+    ----------
+    source : str
+        Name of the file, without its folder.
+    sha256 : str
+        Of the file.
+    n_samples, n_features : int
+        Rows, and columns that could be selected (after encoding).
+    task : {"classification", "multilabel", "regression"}
+        What the targets are.
+    targets : tuple of str
+        Names of the target columns.
+    classes : tuple of str
+        Names of the classes, or of the labels; empty for numbers.
+    class_counts : tuple of int
+        How many samples each has.
+    notes : tuple of str
+        One sentence for each thing that was done or noticed: columns dropped as identifiers or
+        constants, categorical columns encoded, values imputed.
+    """
+
+    source: str
+    sha256: str
+    n_samples: int
+    n_features: int
+    task: str
+    targets: tuple[str, ...]
+    classes: tuple[str, ...] = ()
+    class_counts: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RankedFeature:
+    """One selected feature.
+
+    Attributes
+    ----------
+    rank : int
+        1 for the strongest.
+    name : str
+        As in the table; data, hence hostile.
+    index : int
+        Column among the features.
+    score : float
+        The method's own score.
+    frequency : float or None
+        Share of the resamples in which the feature was selected.
+    frequency_interval : tuple of float or None
+        Its 95 % confidence interval.
+    speaks_for : str
+        The class or target with the largest coefficient (or the largest mean, for methods
+        without coefficients), and in which direction; empty for a single number.
+    coefficients : tuple of float
+        One for each class or target, per standard deviation of the feature; empty if none.
+    """
+
+    rank: int
+    name: str
+    index: int
+    score: float
+    frequency: float | None = None
+    frequency_interval: tuple[float, float] | None = None
+    speaks_for: str = ""
+    coefficients: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A feature left out that is close to a selected one."""
+
+    name: str
+    correlation: float
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How close to the best possible choice the selection is.
+
+    ``status`` is "optimal" (proven), "gap" (within ``gap``, proven) or "heuristic" (nothing is
+    proven). ``gap`` is relative to the objective.
+    """
+
+    status: str
+    objective: float
+    lower_bound: float
+    gap: float
+    n_nodes: int = 0
+
+
+@dataclass(frozen=True)
+class ProgressPoint:
+    """Where a search or a proof stood after so many seconds."""
+
+    seconds: float
+    objective: float
+    lower_bound: float | None = None
+
+
+@dataclass(frozen=True)
+class KCurve:
+    """Cross-validated score over the number of features.
+
+    ``mean`` and ``sd`` are over the folds, ``objective`` is on all samples (or None), ``best_k``
+    has the best mean and ``chosen_k`` is the one taken.
+    """
+
+    metric: str
+    ks: tuple[int, ...]
+    mean: tuple[float, ...]
+    sd: tuple[float, ...]
+    objective: tuple[float, ...] | None
+    best_k: int
+    chosen_k: int
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How a selected feature is distributed in each class.
+
+    ``groups`` are names of classes (or thirds of a number: low, middle, high), ``quantiles`` has
+    a row for each with the 5, 25, 50, 75 and 95 % points, in the units of the data.
+    """
+
+    feature: str
+    groups: tuple[str, ...]
+    quantiles: Array
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Honestly cross-validated predictions: ``counts[i, j]`` of class i were taken for j."""
+
+    classes: tuple[str, ...]
+    counts: Array
+    accuracy: float
+    accuracy_sd: float
+
+
+@dataclass(frozen=True)
+class SelectionResult:
+    """All that ``rowsparse select`` found out.
+
+    Attributes
+    ----------
+    data : DataSummary
+    method, method_reference : str
+        Name of the selector, and its paper.
+    k : int
+        Number of features selected.
+    k_was_chosen : bool
+        Whether cross-validation chose k.
+    settings : dict
+        Everything needed to repeat the run: command line options with their defaults.
+    versions : dict of str to str
+        Python, rowsparse, numpy, scipy, scikit-learn.
+    features : tuple of RankedFeature
+        In the order of their ranks.
+    certificate : Certificate or None
+        None for methods that cannot speak of optimality.
+    metric : str
+        Name of the score; accuracy, macro_f1 or r2.
+    score, score_sd : float
+        Honest cross-validated score of a linear model on the selected features.
+    baseline_score : float
+        The same with all features, NaN if not computed; and ``chance_score`` without any.
+    chance_score : float
+    curve : KCurve or None
+    correlation : array of shape (k, k)
+        Of the selected features, in the order of ``features``.
+    alternatives : tuple of tuple of Alternative
+        For each selected feature the closest ones that were left out.
+    distributions : tuple of Distribution
+        One for each selected feature (at most the first 40).
+    stability : tuple of float or None
+        The measure of Nogueira et al. over the resamples, with its 95 % interval.
+    progress : tuple of ProgressPoint
+        How the objective fell and the bound rose over time.
+    confusion : Confusion or None
+        For classes.
+    image_shape : tuple of int or None
+        Height and width, for features that are pixels.
+    class_means : array of shape (n_classes, n_features) or None
+        For images only.
+    seconds : dict of str to float
+        Time of each step: read, select, validate, ...
+    warnings : tuple of str
+        What the user should know, convergence trouble among it.
+    objective : float
+        What the method minimises, at its choice; NaN for methods that minimise nothing.
+    converged : bool
+        Whether the method's own criterion was met.
+    """
+
+    data: DataSummary
+    method: str
+    method_reference: str
+    k: int
+    k_was_chosen: bool
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    features: tuple[RankedFeature, ...]
+    certificate: Certificate | None
+    metric: str
+    score: float
+    score_sd: float
+    baseline_score: float
+    chance_score: float
+    curve: KCurve | None
+    correlation: Array
+    alternatives: tuple[tuple[Alternative, ...], ...]
+    distributions: tuple[Distribution, ...]
+    stability: tuple[float, float, float] | None
+    progress: tuple[ProgressPoint, ...]
+    confusion: Confusion | None
+    image_shape: tuple[int, int] | None = None
+    class_means: Array | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    objective: float = float("nan")
+    converged: bool = True
+
+
+@dataclass(frozen=True)
+class ComparisonResult:
+    """All that ``rowsparse compare`` found out."""
+
+    data: DataSummary
+    curve: SelectionCurve
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    seconds: dict[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PathResult:
+    """All that ``rowsparse path`` found out: the support for every k, by feature and by score."""
+
+    data: DataSummary
+    ks: tuple[int, ...]
+    supports: tuple[Index, ...]
+    names: tuple[str, ...]
+    objectives: tuple[float, ...]
+    curve: KCurve
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    seconds: dict[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,196 @@
+"""The sentences of a report say what the numbers say."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from rowsparse.report import words
+from rowsparse.report.numbers import number, percent, percent_up, score, seconds, spread
+from rowsparse.workflow.results import Certificate, Confusion, KCurve, ProgressPoint
+
+from . import samples
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ").replace("\u2068", "").replace("\u2069", "")
+
+
+def certified(status: str, gap: float, k: int = 20) -> str:
+    return plain(words.certificate_sentence(Certificate(status, 10.0, 9.0, gap), k, "TopK"))
+
+
+def test_a_proven_gap_in_plain_words() -> None:
+    assert certified("gap", 0.004) == (
+        "No other choice of 20 features can lower the loss by more than 0.4 %; proven."
+    )
+
+
+def test_one_feature_is_singular() -> None:
+    assert "choice of 1 feature " in certified("gap", 0.004, k=1)
+
+
+def test_an_optimal_choice_is_called_the_best_possible() -> None:
+    text = certified("optimal", 0.0)
+    assert "No other choice of 20 features has a lower loss" in text
+    assert text.endswith("proven.")
+    assert "not proven" not in text
+
+
+@pytest.mark.parametrize("gap", [1.0, 3.5, math.inf, math.nan])
+def test_a_gap_that_says_nothing_is_not_called_a_proof(gap: float) -> None:
+    assert "not proven" in certified("gap", gap)
+    assert words.certificate_label(Certificate("gap", 1.0, 0.0, gap))[0] == "Not proven"
+
+
+def test_without_a_proof_nothing_is_claimed() -> None:
+    assert "nothing is proven" in certified("heuristic", 0.01)
+    silent = plain(words.certificate_sentence(None, 5, "ReliefF"))
+    assert "not proven" in silent
+    assert "ReliefF cannot tell" in silent
+
+
+@pytest.mark.parametrize("gap", [1e-9, 0.000123, 0.00401, 0.0099999, 0.0996, 0.5, 0.9999])
+def test_a_proven_percentage_is_never_rounded_down(gap: float) -> None:
+    assert float(plain(percent_up(gap)).removesuffix(" %")) >= 100 * gap * (1 - 1e-8)
+
+
+def test_the_label_of_a_certificate() -> None:
+    label = words.certificate_label(Certificate("gap", 10, 9.961, 0.0039))
+    assert plain(label[0]) == "Within 0.39 %"
+    assert words.certificate_label(Certificate("optimal", 1, 1, 0))[0] == "Best possible"
+    assert words.certificate_label(None)[0] == "Not proven"
+
+
+def test_a_summary_has_three_sentences() -> None:
+    for result in (samples.digits(), samples.genes(), samples.numbers_only(), samples.labels()):
+        summary = words.summary(result)
+        assert len(summary) == 3
+        assert all(sentence.endswith(".") for sentence in summary)
+
+
+def test_the_summary_of_classes() -> None:
+    asked, scored, proven = map(plain, words.summary(samples.genes()))
+    assert asked == (
+        "From the 7,129 features of ALLAML.csv, measured on 72 samples, 20 were picked that "
+        "together tell the 2 classes of “leukaemia” apart."
+    )
+    assert scored == (
+        "With these 20 features alone, a simple linear model was right on 95.8 % of samples it had "
+        "not seen (± 3.1 over the folds); with all 7,129 features it is 97.2 %, and guessing the "
+        "commonest class gives 65.3 %."
+    )
+    assert "proven" in proven
+
+
+def test_the_summary_of_a_number() -> None:
+    result = samples.numbers_only()
+    asked, scored, _ = map(plain, words.summary(result))
+    assert "predict the number “price”" in asked
+    assert "explains 84 % of the variation" in scored
+    assert "(R² 0.842 ± 0.031)" in scored
+    useless = dataclasses.replace(result, score=-0.2)
+    assert "no better than their mean" in words.score_sentence(useless)
+
+
+def test_the_summary_of_labels() -> None:
+    asked, scored, _ = map(plain, words.summary(samples.labels()))
+    assert "predict the 3 labels class 0, class 1 and class 2" in asked
+    assert "a macro-F1 of 0.810 (1 is perfect)" in scored
+
+
+def test_one_feature_and_a_chosen_k() -> None:
+    one = dataclasses.replace(samples.genes(1), k_was_chosen=True)
+    asked = plain(words.asked_sentence(one))
+    assert "1 was picked that can tell" in asked
+    assert "cross-validation chose how many" in asked
+    assert "With that feature alone" in words.score_sentence(one)
+
+
+def test_a_score_that_was_not_measured() -> None:
+    result = dataclasses.replace(samples.genes(), score=math.nan)
+    assert "was not measured" in words.score_sentence(result)
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [(0.1, "low"), (0.39, "low"), (0.4, "fair"), (0.75, "high"), (1.0, "high")]
+)
+def test_stability_has_a_word(value: float, word: str) -> None:
+    assert words.stability_word(value) == word
+    assert f"which is {word}" in words.stability_sentence((value, value - 0.05, value + 0.05))
+
+
+def test_unknown_stability_is_said_to_be_unknown() -> None:
+    assert "not known" in words.stability_sentence(None)
+    assert "not known" in words.stability_sentence((math.nan, math.nan, math.nan))
+    assert "interval" not in words.stability_sentence((0.5, math.nan, math.nan))
+
+
+def test_the_curve_names_the_best_and_the_first_that_comes_close() -> None:
+    curve = KCurve("accuracy", (1, 5, 10), (0.7, 0.9, 0.91), (0.02,) * 3, None, 10, 5)
+    assert plain(words.curve_sentence(curve)) == (
+        "The score is highest with 10 features (91.0 %); 5 already come within one standard "
+        "deviation of that (90.0 %)."
+    )
+    first = dataclasses.replace(curve, mean=(0.95, 0.9, math.nan))
+    assert plain(words.curve_sentence(first)) == "The score is highest with 1 feature (95.0 %)."
+    nothing = dataclasses.replace(curve, mean=(math.nan,) * 3)
+    assert words.curve_sentence(nothing) == "No score could be computed."
+
+
+def test_the_most_correlated_pair_is_named_by_rank() -> None:
+    r = np.eye(4)
+    r[3, 1] = r[1, 3] = -0.93
+    assert words.correlation_sentence(r) == (
+        "The two most alike are numbers 2 and 4 (r = −0.93): they tell almost the same."
+    )
+    assert "no two of them" in words.correlation_sentence(np.eye(3))
+    assert "one feature only" in words.correlation_sentence(np.ones((1, 1)))
+
+
+def test_the_most_frequent_mistake_is_named() -> None:
+    confusion = Confusion(("cat", "dog"), np.array([[8, 1], [3, 9]]), 0.81, 0.1)
+    assert plain(words.confusion_sentence(confusion)) == (
+        "17 of 21 samples were recognised; the most frequent mistake is dog taken for cat "
+        "(3 times)."
+    )
+    perfect = Confusion(("cat", "dog"), np.diag([4, 5]), 1.0, 0.0)
+    assert "no mistake" in words.confusion_sentence(perfect)
+
+
+def test_progress_says_when_it_was_found_and_how_far_the_proof_came() -> None:
+    points = (
+        ProgressPoint(0.5, 20.0, 5.0),
+        ProgressPoint(1.0, 10.0, 8.0),
+        ProgressPoint(4.0, 10.0, 9.9),
+    )
+    text = plain(words.progress_sentence(points))
+    assert "found after 1.0 s" in text
+    assert "after 4.0 s" in text
+    assert "narrowed to 1 %" in text
+    closed = (*points, ProgressPoint(5.0, 10.0, 10.0))
+    assert "was closed" in words.progress_sentence(closed)
+    no_bound = tuple(dataclasses.replace(p, lower_bound=None) for p in points)
+    assert "with an objective of 10." in words.progress_sentence(no_bound)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (1234567, "1,234,567"), (0.5, "0.5"), (-0.0312, "−0.0312"), (99.96, "100"),
+     (2.5e-6, "2.5·10⁻⁶"), (3e12, "3·10¹²"), (math.inf, "∞"), (math.nan, "–")],
+)  # fmt: skip
+def test_numbers_are_written_as_people_do(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_scores_follow_their_metric() -> None:
+    assert plain(score("accuracy", 0.9583)) == "95.8 %"
+    assert score("r2", -0.25) == "−0.250"
+    assert plain(spread("accuracy", 0.031)) == "± 3.1"
+    assert spread("r2", math.nan) == ""
+    assert percent(math.nan) == "–"
+    assert plain(seconds(3600)) == "1 h"
+    assert plain(seconds(59.99)) == "1 min"
