@@ -57,7 +57,7 @@ def test_without_pytorch_the_extra_is_named(selector, monkeypatch):
         ({"max_tries": 1.5}, ValueError, "max_tries must be an integer of at least 1"),
         ({"max_steps": 0}, ValueError, "max_steps must be an integer of at least 1 or None"),
         ({"tol": 0.0}, ValueError, "tol must be a number above 0 and at most 1"),
-        ({"max_time": 0}, ValueError, "max_time must be a number above 0 or None"),
+        ({"time_limit": 0}, ValueError, "time_limit must be a number above 0 or None"),
         ({"learning_rate": "fast"}, TypeError, "learning_rate must be a number above 0"),
         ({"batch_size": 0}, ValueError, "batch_size must be an integer of at least 1 or None"),
     ],
@@ -80,7 +80,7 @@ def test_bad_parameters_of_the_concrete_autoencoder(params, error, message):
         ({"batch_size": None}, TypeError, "batch_size must be an integer of at least 1"),
         ({"validation_fraction": 0.0}, ValueError, "validation_fraction must be a number above 0"),
         ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be .* at most 0.9"),
-        ({"max_time": "1 h"}, TypeError, "max_time must be a number above 0 or None"),
+        ({"time_limit": "1 h"}, TypeError, "time_limit must be a number above 0 or None"),
         ({"learning_rate": 0.0}, ValueError, "learning_rate must be a number above 0"),
     ],
 )
@@ -128,16 +128,16 @@ def test_the_seed_matters(torch, selector):
 
 
 @both
-def test_max_time_ends_the_training(torch, selector):
+def test_time_limit_ends_the_training(torch, selector):
     X, y = classes()
     with pytest.warns(
-        ConvergenceWarning, match=r"did not converge: max_time=1e-09 ended it after 1"
+        ConvergenceWarning, match=r"did not converge: time_limit=1e-09 ended it after 1"
     ):
-        ended = fresh(selector, max_time=1e-9).fit(X, y)
-    assert ended.stopped_ == "max_time"
+        ended = fresh(selector, time_limit=1e-9).fit(X, y)
+    assert ended.stopped_ == "time_limit"
     assert ended.n_iter_ == 1
     assert ended.support_.sum() == 3
-    unlimited = fresh(selector, max_time=1e6).fit(X, y)
+    unlimited = fresh(selector, time_limit=1e6).fit(X, y)
     assert unlimited.stopped_ == "max_iter"
 
 

@@ -75,7 +75,7 @@ class ConcreteFit:
         Mean training loss of every epoch, one try after the other.
     n_tries : int
         Number of tries.
-    stopped : {"tol", "max_iter", "max_time", "callback"}
+    stopped : {"tol", "max_iter", "time_limit", "callback"}
         What ended the training.
     """
 
@@ -136,9 +136,8 @@ def concrete_autoencoder(
     stopped = "max_iter"
     while stopped == "max_iter" and tries < settings.max_tries:
         epochs = settings.max_iter * 2**tries
-        if tries and epochs * settings.steps_of_epoch(rows.shape[0]) > (
-            settings.max_steps or np.inf
-        ):
+        steps = epochs * settings.steps_of_epoch(rows.shape[0])
+        if tries and settings.max_steps is not None and steps > settings.max_steps:
             break
         current = _Try(rows, targets, k, settings, backend)
         stopped = current.run(epochs, clock, monitor)
@@ -210,7 +209,7 @@ class _Try:
             if self.mean_max >= 1.0 - self.settings.tol:
                 return "tol"
             if asked or clock.expired():
-                return "callback" if asked else "max_time"
+                return "callback" if asked else "time_limit"
         return "max_iter"
 
     def _loss(self, batch: Tensor) -> Tensor:

@@ -78,7 +78,7 @@ class FirdlFit:
         Validation loss with the best mask of the time, every 16 batches.
     n_iter : int
         Number of batches.
-    stopped : {"patience", "max_iter", "max_time", "callback"}
+    stopped : {"patience", "max_iter", "time_limit", "callback"}
         What ended the training.
     """
 
@@ -317,7 +317,7 @@ class _Training:
                 if stopped:
                     return stopped
             if clock.expired():
-                return "max_time"
+                return "time_limit"
         return "max_iter"
 
     def _train_operator(self, *, second_phase: bool) -> None:

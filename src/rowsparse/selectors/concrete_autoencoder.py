@@ -47,11 +47,11 @@ class ConcreteAutoencoder(DeepSelector):
         Limit on the tries.
     max_steps : int or None, default=100000
         A further try is made only if it has at most so many steps (batches): a minute or two on a
-        CPU. None makes all ``max_tries``, as the authors do, which may take a quarter of an hour for
-        2000 samples.
+        CPU. None makes all ``max_tries``, as the authors do, which for 2000 samples may take a
+        quarter of an hour.
     tol : float, default=0.002
         Training ends once the largest probability of a choice is at least 1 - tol in the mean.
-    max_time : float or None, default=None
+    time_limit : float or None, default=None
         Seconds after which training ends, wherever it is; the result then depends on the machine.
     learning_rate : float, default=0.001
         Of Adam.
@@ -86,7 +86,7 @@ class ConcreteAutoencoder(DeepSelector):
         Number of tries; the one with the largest ``mean_max_`` counts.
     temperature_ : float
         Temperature at its last step.
-    stopped_ : {"tol", "max_iter", "max_time", "callback"}
+    stopped_ : {"tol", "max_iter", "time_limit", "callback"}
         What ended the training.
     device_ : str
         Where it was trained.
@@ -105,8 +105,8 @@ class ConcreteAutoencoder(DeepSelector):
     Examples
     --------
     >>> from rowsparse import ConcreteAutoencoder
-    >>> ConcreteAutoencoder(5, hidden=(), max_time=60)
-    ConcreteAutoencoder(hidden=(), max_time=60, n_features_to_select=5)
+    >>> ConcreteAutoencoder(5, hidden=(), time_limit=60)
+    ConcreteAutoencoder(hidden=(), n_features_to_select=5, time_limit=60)
     """
 
     supervised = False
@@ -125,7 +125,7 @@ class ConcreteAutoencoder(DeepSelector):
         max_tries: int = 5,
         max_steps: int | None = 100_000,
         tol: float = 0.002,
-        max_time: float | None = None,
+        time_limit: float | None = None,
         learning_rate: float = 1e-3,
         batch_size: int | None = None,
         standardize: bool = True,
@@ -142,7 +142,7 @@ class ConcreteAutoencoder(DeepSelector):
         self.max_tries = max_tries
         self.max_steps = max_steps
         self.tol = tol
-        self.max_time = max_time
+        self.time_limit = time_limit
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.standardize = standardize

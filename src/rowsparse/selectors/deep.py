@@ -70,7 +70,7 @@ class DeepSelector(ScoreSelector):
     batch_size: Any
     learning_rate: Any
     max_iter: Any
-    max_time: Any
+    time_limit: Any
     standardize: Any
     device: Any
     random_state: Any
@@ -78,7 +78,7 @@ class DeepSelector(ScoreSelector):
     def _check_training(self) -> None:
         check_number("learning_rate", self.learning_rate, low=0.0, low_open=True)
         check_number("max_iter", self.max_iter, low=1, integer=True)
-        check_number("max_time", self.max_time, low=0.0, low_open=True, optional=True)
+        check_number("time_limit", self.time_limit, low=0.0, low_open=True, optional=True)
 
     def _sample(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         torch = import_torch(type(self).__name__)
@@ -98,14 +98,15 @@ class DeepSelector(ScoreSelector):
         torch = import_torch(type(self).__name__)
         backend = Backend.seeded(torch, self.device_, rng)
         with backend.training():
-            yield backend, rng, Clock(self.max_time)
+            yield backend, rng, Clock(self.time_limit)
 
     def _warn_unless(self, converged: bool) -> None:
         if converged:
             return
         name, done = type(self).__name__, f"{self.n_iter_} {self._counted}"
-        if getattr(self, "stopped_", None) == "max_time":
-            message = f"{name} did not converge: max_time={self.max_time} ended it after {done}."
+        if getattr(self, "stopped_", None) == "time_limit":
+            limit = f"time_limit={self.time_limit}"
+            message = f"{name} did not converge: {limit} ended it after {done}."
         else:
             message = f"{name} did not converge in {done}: {self._advice}."
         warnings.warn(message, ConvergenceWarning, stacklevel=6)

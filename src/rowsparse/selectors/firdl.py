@@ -51,7 +51,7 @@ class FIRDL(DeepSelector):
         Samples a batch.
     validation_fraction : float, default=0.2
         Share of the samples held out to tell when to stop, of each class alike.
-    max_time : float or None, default=None
+    time_limit : float or None, default=None
         Seconds after which training ends, wherever it is; the result then depends on the machine.
     learning_rate : float, default=0.001
         Of the operator's NAdam and the selector's Adam.
@@ -77,7 +77,7 @@ class FIRDL(DeepSelector):
         Validation loss with the best mask of the time, every 16 batches.
     validation_loss_ : float
         Validation loss with the features selected, the operator at its best.
-    stopped_ : {"patience", "max_iter", "max_time", "callback"}
+    stopped_ : {"patience", "max_iter", "time_limit", "callback"}
         What ended the training.
     device_ : str
         Where it was trained.
@@ -95,8 +95,8 @@ class FIRDL(DeepSelector):
     Examples
     --------
     >>> from rowsparse import FIRDL
-    >>> FIRDL(5, patience=4000, max_time=120)
-    FIRDL(max_time=120, n_features_to_select=5, patience=4000)
+    >>> FIRDL(5, patience=4000, time_limit=120)
+    FIRDL(n_features_to_select=5, patience=4000, time_limit=120)
     """
 
     _counted = "batches"
@@ -115,7 +115,7 @@ class FIRDL(DeepSelector):
         n_masks: int = 32,
         batch_size: int = 32,
         validation_fraction: float = 0.2,
-        max_time: float | None = None,
+        time_limit: float | None = None,
         learning_rate: float = 1e-3,
         standardize: bool = True,
         device: Any = None,
@@ -132,7 +132,7 @@ class FIRDL(DeepSelector):
         self.n_masks = n_masks
         self.batch_size = batch_size
         self.validation_fraction = validation_fraction
-        self.max_time = max_time
+        self.time_limit = time_limit
         self.learning_rate = learning_rate
         self.standardize = standardize
         self.device = device

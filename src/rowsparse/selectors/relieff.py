@@ -35,7 +35,7 @@ class ReliefF(ScoreSelector):
     Numbers as targets take the regression form RReliefF, which weighs pairs of neighbours by how
     much their targets differ. For labels see ``multilabel``.
 
-    Time grows as n^2 d. The memory beyond a scaled copy of a dense X is that of some hundred
+    Time grows as n^2 d. The memory beyond a scaled copy of a dense X is that of a few hundred
     samples against all others; a sparse X is made dense in parts.
 
     Parameters

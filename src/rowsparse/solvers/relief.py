@@ -7,8 +7,9 @@ coefficients c that depend on the targets alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from rowsparse._arrays import Array, Index
 from rowsparse.solvers.manhattan import Scratch, UnitSamples, neighbourhoods, row_blocks
 
 __all__ = ["relief_classes", "relief_label_pairs", "relief_numbers"]
+
+# Distances that are held so that no pair is computed twice: 64 MB, up to 4096 samples.
+_PAIRS_IN_MEMORY = 1 << 24
 
 
 def relief_classes(
@@ -48,10 +52,11 @@ def relief_classes(
     """
     n, d = samples.shape
     tables = [_ClassTable(codes, n_neighbors, sigma) for codes in labelings]
+    distances = _coarse_distances(samples, n_jobs)
 
     def block(rows: slice) -> Array:
         total = np.zeros((len(tables), d))
-        coarse = samples.coarse_distances(rows)
+        coarse = distances(rows)
         for l, table in enumerate(tables):
             for near in neighbourhoods(samples, rows, coarse, table.codes, n_neighbors):
                 total[l] += table.coefficients(near.i, near.others, near.ranks) @ near.differences
@@ -89,21 +94,44 @@ def _rank_weights(available: int, *, n_neighbors: int, sigma: float | None) -> A
     return weights / max(weights.sum(), np.finfo(np.float64).tiny)
 
 
-def _sum_of_blocks(block: Callable[[slice], Array], n: int, n_jobs: int | None) -> Array:
-    """The sum over all blocks of rows, in their order."""
+def _each_block(
+    block: Callable[[slice], Array], n: int, n_jobs: int | None
+) -> Iterator[NDArray[Any]]:
+    """What ``block`` makes of every block of rows, in their order."""
     blocks = row_blocks(n)
     if n_jobs in (None, 1) or len(blocks) == 1:
-        parts = map(block, blocks)
-    else:
-        from joblib import Parallel, delayed
+        return map(block, blocks)
+    from joblib import Parallel, delayed
 
-        # One after another as they come, so that few of them wait in memory.
-        run = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
-        parts = run(delayed(block)(rows) for rows in blocks)
+    # One after another as they come, so that few of them wait in memory.
+    run = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
+    parts: Iterator[NDArray[Any]] = run(delayed(block)(rows) for rows in blocks)
+    return parts
+
+
+def _sum_of_blocks(block: Callable[[slice], Array], n: int, n_jobs: int | None) -> Array:
+    parts = _each_block(block, n, n_jobs)
     total = next(parts)
     for part in parts:
         total += part
     return total
+
+
+def _coarse_distances(samples: UnitSamples, n_jobs: int | None) -> Callable[[slice], NDArray[Any]]:
+    """Coarse distances of a block of samples to all: each pair once, if all fit into memory."""
+    n = samples.shape[0]
+    if n * n > _PAIRS_IN_MEMORY or len(row_blocks(n)) == 1:
+        return samples.coarse_distances
+    table = np.empty((n, n), dtype=samples.coarse_distances(slice(0, 1)).dtype)
+
+    def fill(rows: slice) -> NDArray[Any]:
+        table[rows, rows.start :] = samples.coarse_distances(rows, rows.start)
+        table[rows.stop :, rows] = table[rows, rows.stop :].T
+        return table[rows]
+
+    for _ in _each_block(fill, n, n_jobs):
+        pass
+    return table.__getitem__
 
 
 # --------------------------------------------------------------------------- regression
@@ -127,10 +155,11 @@ def relief_numbers(
     low, high = Y.min(axis=0), Y.max(axis=0)
     scaled = ((Y - low) / np.where(high > low, high - low, 1.0)).T
     alike = np.zeros(n, dtype=np.intp)
+    distances = _coarse_distances(samples, n_jobs)
 
     def block(rows: slice) -> Array:
         total = np.zeros((scaled.shape[0] + 1, d + 1))
-        coarse = samples.coarse_distances(rows)
+        coarse = distances(rows)
         for near in neighbourhoods(samples, rows, coarse, alike, count):
             weight = weights[np.minimum(near.ranks, count)]
             apart = np.abs(scaled[:, near.others] - scaled[:, near.i, None])
