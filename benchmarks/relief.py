@@ -40,8 +40,8 @@ def against_skrebate(quick: bool) -> Table:
     table = Table(f"ReliefF, {NEIGHBORS} neighbours, one thread.", formats | {VERDICT: ""})
     table.target = f"at least {LEAST_RELIEF_SPEEDUP:.0f} times faster than skrebate"
     table.notes.append(
-        "skrebate weighs all classes of misses alike: with classes of unequal size, or of few "
-        "samples, its weights differ by design."
+        "skrebate weighs all classes of misses alike and takes columns of at most ten values for "
+        "categories: where there are such, its weights differ by design."
     )
     peer, why_not = peers.find("skrebate")
     if peer is None:

@@ -139,14 +139,17 @@ class UnitSamples:
             block[:, self._categorical] = block[:, self._categorical] > 0
         return block
 
-    def coarse_distances(self, rows: slice) -> NDArray[Any]:
-        """Distances of some samples to all, in steps of 1/LEVELS; see :meth:`margin`."""
-        total = np.zeros((rows.stop - rows.start, self.shape[0]), dtype=self._integer)
+    def coarse_distances(self, rows: slice, first: int = 0) -> NDArray[Any]:
+        """Distances of some samples to all from ``first`` on, in steps of 1/LEVELS.
+
+        See :meth:`margin`.
+        """
+        total = np.zeros((rows.stop - rows.start, self.shape[0] - first), dtype=self._integer)
         for number, part in enumerate(self._parts):
             codes, categorical = self._coded(number), self._categorical[part[0]]
-            _add_overlap(codes, rows, categorical, self._integer(LEVELS // 2), total)
+            _add_overlap(codes, rows, first, categorical, self._integer(LEVELS // 2), total)
         total *= self._integer(2)
-        np.subtract(self._code_sums, total, out=total)
+        np.subtract(self._code_sums[first:], total, out=total)
         total += self._code_sums[rows, None]
         return total
 
@@ -161,7 +164,7 @@ class UnitSamples:
         total = np.zeros((rows.stop - rows.start, self.shape[0]))
         for part in self._parts:
             categorical = self._categorical[part[0]]
-            _add_overlap(self._values(part), rows, categorical, np.float64(0.5), total)
+            _add_overlap(self._values(part), rows, 0, categorical, np.float64(0.5), total)
         total *= -2.0
         total += self._fine_sums
         total += self._fine_sums[rows, None]
@@ -203,9 +206,17 @@ def _parts(categorical: Mask) -> list[Index]:
 
 
 def _add_overlap(
-    codes: NDArray[Any], rows: slice, categorical: bool, agreement: Any, total: NDArray[Any]
+    codes: NDArray[Any],
+    rows: slice,
+    origin: int,
+    categorical: bool,
+    agreement: Any,
+    total: NDArray[Any],
 ) -> None:
-    """Add sum_f min(a_f, b_f), or ``agreement`` for each column with a_f = b_f, to every pair."""
+    """Add sum_f min(a_f, b_f), or ``agreement`` for each column with a_f = b_f, to every pair.
+
+    Pairs are samples of ``rows`` with those from ``origin`` on.
+    """
     n = codes.shape[1]
     exact = total.dtype == np.float64
     narrow: Any = np.float64 if exact else np.uint16
@@ -215,7 +226,7 @@ def _add_overlap(
     # min(0, b) = 0: samples with nothing but zeros here are passed over.
     mine = codes[:, rows]
     own = np.flatnonzero(mine.any(axis=0) | categorical)
-    for start in range(0, n, width):
+    for start in range(origin, n, width):
         tile = np.ascontiguousarray(codes[:, start : start + width])[:, None, :]
         shape = (codes.shape[0], height, tile.shape[2])
         buffer = np.empty(shape, dtype=bool if categorical else codes.dtype)
@@ -228,7 +239,7 @@ def _add_overlap(
                 sums = sums * agreement
             consecutive = some[-1] - some[0] == some.size - 1
             place = slice(some[0], some[-1] + 1) if consecutive else some
-            total[place, start : start + width] += sums
+            total[place, start - origin : start - origin + width] += sums
 
 
 def row_blocks(n: int) -> list[slice]:
