@@ -62,11 +62,9 @@ def assert_refused(
 ) -> None:
     """One sentence with the words in it; an unfitted selector stays so."""
     before = dict(vars(selector))
+    options = {} if sample_weight is None else {"sample_weight": sample_weight}
     with pytest.raises((ValueError, TypeError), match=words) as e:
-        if sample_weight is None:
-            selector.fit(X, y)
-        else:
-            selector.fit(X, y, sample_weight=sample_weight)
+        selector.fit(X, y, **options)
     message = str(e.value)
     assert "\n" not in message
     assert message.endswith(".")
