@@ -120,11 +120,11 @@ def test_time_limit_leaves_a_valid_bound():
 
 
 def test_interrupt_keeps_the_best_answer_if_a_time_limit_was_set(monkeypatch):
-    from rowsparse.solvers import branch
+    from rowsparse.solvers import tree
 
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((60, 200)), rng.integers(0, 3, 60)
-    original, calls = branch.BranchAndBound._expand, []
+    original, calls = tree.Subtree._expand, []
 
     def interrupted(self, node):
         calls.append(node)
@@ -132,7 +132,7 @@ def test_interrupt_keeps_the_best_answer_if_a_time_limit_was_set(monkeypatch):
             raise KeyboardInterrupt
         original(self, node)
 
-    monkeypatch.setattr(branch.BranchAndBound, "_expand", interrupted)
+    monkeypatch.setattr(tree.Subtree, "_expand", interrupted)
     selector = TopK(6, alpha=0.1, certify=True, time_limit=60.0, random_state=0).fit(X, y)
     assert selector.status_ == "gap"
     assert 0 < selector.lower_bound_ < selector.objective_

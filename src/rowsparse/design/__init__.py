@@ -105,9 +105,10 @@ def make_design(
     if _implicit_is_unsafe(raw.dtype, moments, inv_scale, center):
         return raw.safe_copy(mean, inv_scale, binary_units(moments.largest)), units
     design = kind(stored, mean=mean, inv_scale=inv_scale)
-    if center and weights is None:
+    if weights is None:
         # The moments tell the norms of the columns: no need for another pass over the data.
-        design.know_column_norms(np.sqrt(X.shape[0]) * moments.sd * inv_scale)
+        spread = moments.sd if center else np.hypot(moments.sd, moments.mean)
+        design.know_column_norms(np.sqrt(X.shape[0]) * spread * inv_scale)
     return design, units
 
 

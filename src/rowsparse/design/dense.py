@@ -14,6 +14,12 @@ from rowsparse.design.protocol import ImplicitDesign, Moments, binary_units
 
 # Entries of X that are converted, centred or multiplied at a time: 8 MB of float64.
 _BLOCK_ENTRIES = 1 << 20
+# Entries that stay in the cache while several things are done to them, and columns of such a tile.
+_TILE_ENTRIES, _TILE_COLUMNS = 1 << 16, 1 << 12
+# Squares of entries that are neither near underflow nor near overflow.
+_SAFE_SQUARES = (1e-280, 1e280)
+# Mean, in standard deviations, up to which sums of squares of what is not centred will do.
+_NEAR = 10.0
 
 
 class DenseDesign(ImplicitDesign):
@@ -71,9 +77,56 @@ class DenseDesign(ImplicitDesign):
                 Z *= self.row_scale[rows, None].astype(block.dtype)
             yield rows, Z
 
+    def _tiles(self) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
+        """Tiles of X small enough for the cache, all rows of the same columns in succession."""
+        n, d = self.shape
+        if not is_numpy_array(self._X):
+            for rows, block in self._row_blocks():
+                yield rows, slice(0, d), block
+            return
+        by_rows = abs(self._X.strides[1]) <= abs(self._X.strides[0])
+        width = min(d, _TILE_COLUMNS) if by_rows else max(1, _TILE_ENTRIES // max(n, 1))
+        height = max(1, _TILE_ENTRIES // max(width, 1))
+        for left in range(0, d, width):
+            columns = slice(left, min(left + width, d))
+            for top in range(0, n, height):
+                rows = slice(top, min(top + height, n))
+                yield rows, columns, self._X[rows, columns]
+
     def moments(self, weights: Array | None = None) -> Moments:
         n, d = self.shape
         w = np.ones(n) if weights is None else weights
+        mean, square, largest = self._sums(w, None)
+        low, high = _SAFE_SQUARES
+        tiny = np.flatnonzero(largest < low)
+        # A column of zeros is as safe as any.
+        if not np.all(largest <= high) or (tiny.size and np.any(self._take(tiny))):
+            return self._careful_moments(w)
+        if np.any(mean**2 > _NEAR**2 * (square - mean**2)):
+            error, square, _ = self._sums(w, mean)
+        else:
+            mean, error = np.zeros(d), mean
+        return Moments.corrected(mean, error, square, np.ones(d), np.sqrt(largest))
+
+    def _sums(self, w: Array, origin: Array | None) -> tuple[Array, Array, Array]:
+        """Weighted means and mean squares of X - 1 origin', and its largest squares."""
+        d = self.shape[1]
+        total, square, largest = np.zeros(d), np.zeros(d), np.zeros(d)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            for rows, at, block in self._tiles():
+                if origin is not None:
+                    block = block - origin[at]
+                elif block.dtype != np.float64:
+                    block = block.astype(np.float64)
+                total[at] += w[rows] @ block
+                squares = np.multiply(block, block)
+                square[at] += w[rows] @ squares
+                np.maximum(largest[at], squares.max(axis=0), out=largest[at])
+        return total / w.sum(), square / w.sum(), largest
+
+    def _careful_moments(self, w: Array) -> Moments:
+        """The moments where squares may leave the range of floats."""
+        d = self.shape[1]
         largest = np.zeros(d)
         for _, block in self._row_blocks():
             np.maximum(largest, np.abs(block).max(axis=0), out=largest)

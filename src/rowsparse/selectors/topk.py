@@ -85,7 +85,8 @@ class TopK(LinearSelector):
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes, multiplied into ``sample_weight``.
     n_jobs : int, optional
-        Threads for the starts, as in joblib; they do not change the answer.
+        Threads for the starts and processes for a proof that takes more than a second or so, as
+        in joblib; they do not change the answer, but for what a time limit cuts off.
     random_state : int, RandomState or None, default=None
         Draws the changed supports.
 
@@ -187,7 +188,7 @@ class TopK(LinearSelector):
         check_number("time_limit", self.time_limit, low=0.0, low_open=True, optional=True)
         check_number("n_jobs", self.n_jobs, integer=True, optional=True)
         if self.n_jobs == 0:
-            raise ValueError("n_jobs must not be 0: give the number of threads, or -1 for all.")
+            raise ValueError("n_jobs must not be 0: give a number of workers, or -1 for all.")
         if self.loss == "squared" and self.gamma > 0:
             raise ValueError("gamma is for loss='l21': with loss='squared' the penalty is alpha.")
         if self.loss == "l21" and self.groups is not None:
@@ -301,6 +302,7 @@ class TopK(LinearSelector):
             monitor=lambda p: problem.monitor(
                 p.objective, lower_bound=p.lower_bound, nodes=p.nodes
             ),
+            n_jobs=self.n_jobs,
         )
         if proof is None:
             raise ValueError(

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +33,10 @@ _BLOCK_ENTRIES = 1 << 24
 # Up to this many features the least eigenvalue of their Gram matrix is looked at, and it is used
 # if it adds at least this share to the ridge.
 _EIGENVALUES, _WORTHWHILE = 1500, 1e-3
-# Up to this many candidates their whole Gram matrix is kept: 240 MB.
-_WHOLE_GRAM = 5500
+# Up to this many candidates their whole Gram matrix is kept: 240 MB. It pays from so few
+# candidates a sample on; with more of them, products with the columns themselves are cheaper.
+_WHOLE_GRAM, _WIDE = 5500, 4
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class Candidates:
         Bound on the relative error of an inner product of two columns.
     gram : array of shape (m, m), optional
         X'X of the candidates, if it is known.
+    columns : array of shape (n, m), optional
+        Their columns in float64, if they are at hand.
     """
 
     def __init__(
@@ -86,23 +91,24 @@ class Candidates:
         rounding: float,
         shift: float = 0.0,
         gram: Array | None = None,
+        columns: Array | None = None,
     ) -> None:
         self.design, self.features, self.B, self.norms = design, features, B, norms
         self.total, self.ridge, self.rounding, self.shift = total, ridge, rounding, shift
         self.diagonal = norms**2 - shift
-        self._gram = gram
-        if gram is None and features.size <= _WHOLE_GRAM:
-            self._gram = _gram(design, features)
-        # Rows computed so far, and the place of each candidate's row among them (-1: none yet).
-        self._rows = np.empty((0, features.size))
-        self._place = np.full(features.size, -1)
+        n, m = (design if columns is None else columns).shape[0], features.size
+        if gram is None and m <= min(_WHOLE_GRAM, _WIDE * n):
+            gram = _gram(design, features) if columns is None else columns.T @ columns
+        elif gram is None and columns is None and n * m <= _BLOCK_ENTRIES:
+            columns = np.ascontiguousarray(_columns(design, features))
+        self._gram, self._columns = gram, columns if gram is None else None
 
     @classmethod
     def of(cls, design: Design, Y: Array, ridge: float) -> Candidates:
         """All features of a design."""
         n, d = design.shape
         # The error of a sum of n products, with room for the centring and scaling on the fly.
-        rounding = (n + 16) * 2.0 * float(np.finfo(np.float64).eps)
+        rounding = (n + 16) * 2.0 * _EPS
         total = float(np.vdot(Y, Y))
         every = np.arange(d)
         B, norms = _cross(design, every, Y), _norms(design)
@@ -119,23 +125,46 @@ class Candidates:
     def __len__(self) -> int:
         return int(self.features.size)
 
-    def rows(self, positions: Index) -> Array:
-        """Rows of the candidates' Gram matrix."""
+    @property
+    def nbytes(self) -> int:
+        """Memory for what was computed from the columns."""
+        kept = self._gram if self._gram is not None else self._columns
+        return self.B.nbytes + (0 if kept is None else int(kept.nbytes))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the design where nothing is asked of it any more."""
+        state = vars(self).copy()
+        if self._gram is not None or self._columns is not None:
+            state["design"] = None
+        return state
+
+    def cross(self, positions: Index, others: Index) -> Array:
+        """Products of some candidates' columns with those of others."""
         if self._gram is not None:
-            return self._gram[positions]
-        missing = positions[self._place[positions] < 0]
-        if missing.size:
-            block = _columns(self.design, self.features[missing])
-            columns = _cross(self.design, self.features, block)
-            self._place[missing] = len(self._rows) + np.arange(missing.size)
-            self._rows = np.concatenate([self._rows, columns.T])
-        return self._rows[self._place[positions]]
+            return self._gram[positions[:, None], others]
+        if self._columns is not None:
+            return self._columns.take(positions, axis=1).T @ self._columns.take(others, axis=1)
+        block = _columns(self.design, self.features[positions])
+        return _cross(self.design, self.features[others], block).T
 
     def block(self, positions: Index) -> Array:
         """The Gram matrix of some candidates."""
         if self._gram is not None:
-            return self._gram[np.ix_(positions, positions)]
+            return self._gram[positions[:, None], positions]
+        if self._columns is not None:
+            columns = self._columns.take(positions, axis=1)
+            return columns.T @ columns
         return _gram(self.design, self.features[positions])
+
+    def products(self, active: Index, W: Array) -> Array:
+        """The products of all candidates with XW, for a W with the rows of ``active``."""
+        if self._gram is not None:
+            return self._gram[active].T @ W
+        if self._columns is not None:
+            fitted = self._columns.take(active, axis=1) @ W
+            return (fitted.T @ self._columns).T
+        fitted = _columns(self.design, self.features[active]) @ W
+        return _cross(self.design, self.features, fitted)
 
     def restricted(self, keep: Index) -> Candidates:
         """The same problem with these candidates alone."""
@@ -148,7 +177,8 @@ class Candidates:
             self.ridge,
             self.rounding,
             self.shift,
-            None if self._gram is None else self._gram[np.ix_(keep, keep)],
+            None if self._gram is None else self._gram[keep[:, None], keep],
+            None if self._columns is None else self._columns.take(keep, axis=1),
         )
 
     def bound(self, active: Index, W: Array, chosen: Index, allowed: Mask, k: int) -> Bound:
@@ -157,15 +187,16 @@ class Candidates:
         ``W`` has the rows of ``active``. What rounding may have done to the inner products is
         counted against the bound.
         """
-        u = self.B - self.rows(active).T @ W
+        u = self.B - self.products(active, W)
         size = float(self.norms[active] @ row_norms(W))
+        rounding = self.rounding + 2.0 * _EPS * active.size
         # sqrt(q_j ridge) = ||u_j||, plus what rounding may have taken from it.
         q = np.sqrt(np.einsum("jc,jc->j", u, u))
-        q += self.rounding * (np.sqrt(self.total) + size) * self.norms
+        q += rounding * (np.sqrt(self.total) + size) * self.norms
         q *= q
         q /= self.ridge
         explained = float(np.vdot(W, self.B[active] - u[active]))
-        margin = self.rounding * (size * (size + np.sqrt(self.total)) + 8.0 * self.total)
+        margin = rounding * (size * (size + np.sqrt(self.total)) + 8.0 * self.total)
         free, count = q[allowed], k - chosen.size
         top = largest(free, count + 1)
         top = np.sort(top)[::-1]

@@ -8,6 +8,9 @@ from scipy.linalg import solve_triangular
 from rowsparse._arrays import Index
 from rowsparse.solvers.certificate import Candidates
 
+# Candidates whose pairs are scored at a time, so that they stay in the cache.
+_CHUNK = 64
+
 
 class Remainder:
     """What is left of the free candidates and of Y once the chosen features are fitted."""
@@ -18,31 +21,48 @@ class Remainder:
         self._explained = np.zeros((0, free.size))
         self.diagonal = problem.diagonal[free] + problem.ridge
         if chosen.size:
-            rows = problem.rows(chosen)
-            A = rows[:, chosen]
+            A = problem.block(chosen)
             A[np.diag_indices_from(A)] += problem.ridge
             L = np.linalg.cholesky(A)
-            self._explained = solve_triangular(L, rows[:, free], lower=True)
+            self._explained = solve_triangular(L, problem.cross(chosen, free), lower=True)
             fitted = solve_triangular(L, problem.B[chosen], lower=True)
             self.B = self.B - self._explained.T @ fitted
             self.total -= float(np.vdot(fitted, fitted))
             self.diagonal -= np.einsum("ij,ij->j", self._explained, self._explained)
         self.gains = np.einsum("jc,jc->j", self.B, self.B) / self.diagonal
 
-    def best_pair(self) -> tuple[int, int, float]:
-        """The two candidates that together take most off the objective, and how much."""
-        G = self._problem.block(self._free) - self._explained.T @ self._explained
-        G /= self.diagonal[:, None]
-        # Gain of j after i: ||B_j - (G_ij/D_i) B_i||^2 / (D_j - G_ij^2/D_i).
-        squares = self.gains * self.diagonal
-        pair = self.B @ self.B.T
-        pair *= -2.0 * G
-        pair += squares
-        pair += G * G * squares[:, None]
-        left = self.diagonal - G * G * self.diagonal[:, None]
-        # A candidate beside itself is no pair.
-        np.fill_diagonal(left, np.inf)
-        pair /= left
-        pair += self.gains[:, None]
-        i, j = np.unravel_index(int(np.argmax(pair)), pair.shape)
-        return int(i), int(j), float(pair[i, j])
+    def best_pair(self, enough: float) -> tuple[int, int, float] | None:
+        """The two candidates that together take most off the objective, and how much.
+
+        None if that is less than ``enough``. In units of what is left of each, with g their
+        product and f that of what they explain, a pair takes off
+        (a_i + a_j - 2 g f) / (1 - g^2), which is at most (a_i + a_j) / (1 - |g|): few pairs are
+        looked at more closely than that.
+        """
+        scale = 1.0 / np.sqrt(self.diagonal)
+        E, B = self._explained * scale, self.B * scale[:, None]
+        best: tuple[int, int, float] | None = None
+        for start in range(0, scale.size, _CHUNK):
+            rows, columns = slice(start, start + _CHUNK), slice(start, None)
+            g = self._problem.cross(self._free[rows], self._free[columns])
+            g *= scale[columns]
+            g *= scale[rows, None]
+            g -= E[:, rows].T @ E[:, columns]
+            share = self.gains / max(enough * (1 - 1e-9), 1e-300)
+            reach = np.abs(g)
+            reach += share[columns]
+            i, j = np.nonzero(reach >= (1.0 - share[rows])[:, None])
+            i, j = i[i < j], j[i < j]
+            if i.size == 0:
+                continue
+            g_ij = g[i, j]
+            i, j = i + start, j + start
+            pair = np.einsum("pc,pc->p", B[i], B[j])
+            pair *= -2.0 * g_ij
+            pair += self.gains[i] + self.gains[j]
+            pair /= 1.0 - g_ij * g_ij
+            at = int(np.argmax(pair))
+            if pair[at] >= enough:
+                best = int(i[at]), int(j[at]), float(pair[at])
+                enough = best[2]
+        return best

@@ -41,6 +41,7 @@ def certify(
     keep_on_interrupt: bool = False,
     improve: Callable[[Index], tuple[Index, float]] | None = None,
     monitor: Callable[[Progress], bool] = silent_progress,
+    n_jobs: int | None = None,
 ) -> Proof | None:
     """Prove that a support is the best one, find a better one, or bound what is missing.
 
@@ -57,7 +58,7 @@ def certify(
         each other; else all choices are tried, if they are few.
     include, exclude : arrays of int
         Features that must and that must not be chosen.
-    gap_tol, time_limit, keep_on_interrupt, improve, monitor
+    gap_tol, time_limit, keep_on_interrupt, improve, monitor, n_jobs
         As in :class:`rowsparse.solvers.branch.BranchAndBound`.
 
     Returns
@@ -80,6 +81,7 @@ def certify(
             keep_on_interrupt=keep_on_interrupt,
             improve=improve,
             monitor=monitor,
+            n_jobs=n_jobs,
         )
         return search.run()
     free = np.setdiff1d(np.arange(design.shape[1]), np.union1d(include, exclude))

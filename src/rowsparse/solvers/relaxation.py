@@ -33,21 +33,28 @@ def project_capped_simplex(v: Array, k: int) -> Array:
     >>> project_capped_simplex(np.array([3.0, 0.5, 0.1]), 2)
     array([1. , 0.7, 0.3])
     """
-    # sum(clip(v - t, 0, 1)) falls with t and is linear between these points.
-    knots = np.sort(np.concatenate([v, v - 1.0]))
-    low, high = 0, knots.size - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if np.clip(v - knots[middle], 0.0, 1.0).sum() >= k:
-            low = middle
-        else:
-            high = middle
-    at_low = float(np.clip(v - knots[low], 0.0, 1.0).sum())
-    at_high = float(np.clip(v - knots[high], 0.0, 1.0).sum())
-    t = knots[low]
-    if at_low > at_high:
-        t += (at_low - k) * (knots[high] - knots[low]) / (at_low - at_high)
-    return np.clip(v - t, 0.0, 1.0)
+    # total(t) = sum(clip(v - t, 0, 1)) falls with t and is linear between these knots: the slope
+    # grows by one where an entry leaves 1 and falls by one where it arrives at 0.
+    knots = np.concatenate([v - 1.0, v])
+    order = knots.argsort(kind="stable")
+    knots = knots[order]
+    moving = (1 - 2 * (order >= v.size)).cumsum()
+    total = v.size - (moving[:-1] * (knots[1:] - knots[:-1])).cumsum()
+    # The last knot with a total of at least k; the first has all of v at 1.
+    low = int(np.count_nonzero(total >= k))
+    t = float(knots[low])
+    # What rounding did to the cumulated total is not in this one.
+    s = _clipped(v, t)
+    if moving[low] > 0:
+        s = _clipped(v, t + (float(s.sum()) - k) / float(moving[low]))
+    return s
+
+
+def _clipped(v: Array, t: float) -> Array:
+    s = v - t
+    np.maximum(s, 0.0, out=s)
+    np.minimum(s, 1.0, out=s)
+    return s
 
 
 @dataclass
@@ -100,16 +107,20 @@ class Relaxation:
         """Evaluate phi at s, by W = T V with (T G T + ridge I) V = T B and T = diag(sqrt s)."""
         active = np.flatnonzero(s)
         root = np.sqrt(s[active])
-        G_A = self.G[active]
-        K = G_A[:, active] * root
+        whole = active.size == s.size
+        # Taken one axis at a time: that is the fastest.
+        G_A = self.G if whole else self.G.take(active, axis=0)
+        K = (G_A if whole else G_A.take(active, axis=1)) * root
         K *= root[:, None]
         K.flat[:: active.size + 1] += self.ridge
-        factor, _ = dpotrf(K, lower=1, overwrite_a=1)
+        # A symmetric matrix by rows is the same one by columns, as LAPACK wants it.
+        factor, _ = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
         right = root[:, None] * self.B[active]
         V, _ = dpotrs(factor, right, lower=1)
         W = root[:, None] * V
         u = self.B - G_A.T @ W
-        q = np.einsum("jc,jc->j", u, u) / self.ridge
+        q = np.einsum("jc,jc->j", u, u)
+        q /= self.ridge
         return Point(s, active, root, factor, W, self.total - float(np.vdot(right, V)), u, q)
 
     def bound(self, point: Point) -> float:
@@ -176,28 +187,40 @@ class Relaxation:
         entrywise product.
         """
         free = np.flatnonzero(self._free(point))
+        if free.size < 2:
+            return None
+        hessian = self._hessian(point, free)
         while free.size >= 2:
-            cross = self.G[np.ix_(point.active, free)] * point.root[:, None]
-            Z, _ = dtrtrs(point.factor, cross, lower=1)
-            H = self.G[np.ix_(free, free)] - Z.T @ Z
-            u = point.u[free]
-            H *= (2.0 / self.ridge**2) * (u @ u.T)
-            H.flat[:: free.size + 1] += _DAMPING * np.trace(H) / free.size + 1e-300
-            factor, failed = dpotrf(H, lower=1, overwrite_a=1)
+            # Overwritten by its factor, by columns.
+            factor, failed = dpotrf(hessian.T.copy(order="F"), lower=1, clean=0, overwrite_a=1)
             if failed:
                 return None
-            right = np.column_stack([point.q[free], np.ones(free.size)])
-            solved, _ = dpotrs(factor, right, lower=1)
-            level = solved[:, 0].sum() / solved[:, 1].sum()
-            step = solved[:, 0] - level * solved[:, 1]
+            right = np.ones((2, free.size))
+            right[0] = point.q[free]
+            solved = dpotrs(factor, right.T, lower=1, overwrite_b=1)[0].T
+            totals = solved.sum(axis=1)
+            step = solved[0] - (totals[0] / totals[1]) * solved[1]
             s = point.s[free]
-            blocked = ((s <= _AT_BOUND) & (step < 0)) | ((s >= 1 - _AT_BOUND) & (step > 0))
-            if not blocked.any():
+            kept = ((s > _AT_BOUND) | (step >= 0)) & ((s < 1 - _AT_BOUND) | (step <= 0))
+            if kept.all():
                 direction = np.zeros_like(point.s)
                 direction[free] = step
                 return direction
-            free = free[~blocked]
+            stay = np.flatnonzero(kept)
+            free, hessian = free[stay], hessian.take(stay, axis=0).take(stay, axis=1)
         return None
+
+    def _hessian(self, point: Point, free: Index) -> Array:
+        """The Hessian of phi over some entries, a little damped."""
+        G_F = self.G.take(free, axis=0)
+        cross = G_F.take(point.active, axis=1) * point.root
+        Z, _ = dtrtrs(point.factor, cross.T, lower=1, overwrite_b=1)
+        H = G_F.take(free, axis=1)
+        H -= Z.T @ Z
+        u = point.u[free] * (np.sqrt(2.0) / self.ridge)
+        H *= u @ u.T
+        H.flat[:: free.size + 1] += _DAMPING * np.trace(H) / free.size + 1e-300
+        return H
 
     def _free(self, point: Point) -> Mask:
         s, q = point.s, point.q

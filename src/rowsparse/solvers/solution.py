@@ -101,7 +101,9 @@ def ranking_from_scores(scores: Array, support: Index) -> Index:
     [3, 1, 2]
     """
     ranking = np.ones(scores.size, dtype=np.intp)
-    outside = np.setdiff1d(np.arange(scores.size), support)
+    selected = np.zeros(scores.size, dtype=bool)
+    selected[support] = True
+    outside = np.flatnonzero(~selected)
     order = outside[np.argsort(-scores[outside], kind="stable")]
     ranking[order] = np.arange(2, order.size + 2)
     return ranking

@@ -153,7 +153,7 @@ class SupportState:
         self.V = self.M @ problem.B[self.basis]
         self.s = problem.diagonal.copy()
         self._R = problem.B.T.copy()
-        for columns, A_S in self._blocks():
+        for columns, A_S in self._blocks() if self.basis else ():
             half = inverse @ A_S
             self.s[columns] -= np.einsum("ip,ip->p", half, half)
             self._R[:, columns] -= self.V.T @ A_S

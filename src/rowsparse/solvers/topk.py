@@ -77,11 +77,13 @@ class FeatureEngine:
     """Starts over single features; an :class:`~rowsparse.solvers.starts.Engine`."""
 
     def __init__(self, problem: LeastSquares, rules: Rules) -> None:
-        first = SupportState(problem, capacity=len(rules.include))
-        for p in rules.include:
-            first.add(p)
         self._problem, self._rules = problem, rules
-        self._fixed = first.basis
+        self._fixed: list[int] = []
+        if rules.include:
+            first = SupportState(problem, capacity=len(rules.include))
+            for p in rules.include:
+                first.add(p)
+            self._fixed = first.basis
         self._nothing = problem.eps * problem.total
         self.size = rules.k - len(rules.include)
         self.units = np.flatnonzero(rules.allowed)
