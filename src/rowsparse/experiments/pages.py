@@ -11,7 +11,7 @@ import numpy as np
 from rowsparse._files import write_whole
 from rowsparse.experiments.declare import Paper, Row
 
-__all__ = ["curves", "markdown_table", "mean_and_sd", "write_page"]
+__all__ = ["curves", "markdown_table", "mean_and_sd", "method_panels", "write_page"]
 
 _COLOURS = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#000000",
@@ -47,6 +47,36 @@ def markdown_table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str
     rule = "|" + "|".join([":--"] + ["--:"] * (len(header) - 1)) + "|"
     rows = ["| " + " | ".join(line) + " |" for line in [list(header), *map(list, lines)]]
     return "\n".join([rows[0], rule, *rows[1:]])
+
+
+def method_panels(
+    rows: Sequence[Row],
+    datasets: Mapping[str, str],
+    methods: Mapping[str, str],
+    *,
+    what: str = "accuracy",
+    factor: float = 100.0,
+    **where: Any,
+) -> dict[str, dict[str, tuple[list[float], list[float]]]]:
+    """Panels for :func:`curves`: the mean of a figure over k, by the titles of data and methods.
+
+    >>> rows = [{"dataset": "iris", "method": "rfs", "k": 2, "accuracy": 0.9}]
+    >>> method_panels(rows, {"iris": "Iris"}, {"rfs": "RFS"})
+    {'Iris': {'RFS': ([2], [90.0])}}
+    """
+    ks = sorted({row["k"] for row in rows if "k" in row})
+    panels: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
+    for dataset, title in datasets.items():
+        own = [row for row in rows if row.get("dataset") == dataset]
+        lines = {}
+        for method, label in methods.items():
+            means = {k: mean_and_sd(own, what, method=method, k=k, **where) for k in ks}
+            points = {k: factor * mean for k, (mean, _, n) in means.items() if n}
+            if points:
+                lines[label] = (list(points), list(points.values()))
+        if lines:
+            panels[title] = lines
+    return panels
 
 
 def curves(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rowsparse._arrays import Array, Index
-from rowsparse.evaluation import SelectionCurve
+
+if TYPE_CHECKING:
+    from rowsparse.evaluation import SelectionCurve
 
 __all__ = [
     "Alternative",

@@ -1,0 +1,307 @@
+"""Select features from a table, and find out all that can be said of the choice."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rowsparse._arrays import Index
+from rowsparse._compat import HAS_CALLBACKS
+from rowsparse._validation import check_number
+from rowsparse.evaluation import METRICS
+from rowsparse.selectors import StabilitySelection
+from rowsparse.workflow.counting import choose_count
+from rowsparse.workflow.describing import (
+    class_means,
+    correlations,
+    distributions,
+    order_of,
+    ranked,
+    units_of,
+)
+from rowsparse.workflow.errors import InputError, one_line
+from rowsparse.workflow.methods import Plan, make_plan
+from rowsparse.workflow.results import Certificate, KCurve, ProgressPoint, SelectionResult
+from rowsparse.workflow.running import (
+    Clock,
+    Progress,
+    one_blas_thread,
+    silent,
+    thread_backend,
+    threads,
+    told,
+    versions,
+)
+from rowsparse.workflow.table import Table
+from rowsparse.workflow.validation import Validation, cross_validate, table_folds
+
+__all__ = ["default_subsamples", "select"]
+
+# Subsamples for the selection frequencies: fewer of a large table.
+_SUBSAMPLES, _FEW_SUBSAMPLES, _LARGE_TABLE = 20, 5, 5_000_000
+_MOST_POINTS = 400
+
+
+def select(
+    table: Table,
+    k: int | str,
+    *,
+    method: str = "topk",
+    certify: bool = False,
+    alpha: float | None = None,
+    include: str | None = None,
+    exclude: str | None = None,
+    cv: int = 5,
+    stability: int | None = None,
+    time_limit: float | None = None,
+    k_max: int = 30,
+    image_shape: tuple[int, int] | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    settings: dict[str, Any] | None = None,
+    progress: Progress = silent,
+) -> SelectionResult:
+    """Select k features from a table.
+
+    Parameters
+    ----------
+    table : Table
+        See :func:`rowsparse.workflow.table.read_table`.
+    k : int or "auto"
+        Number of features; "auto" chooses it by cross-validation, up to ``k_max``.
+    method : str, default="topk"
+        Name of a selector.
+    certify, alpha, time_limit
+        As in :class:`rowsparse.TopK`.
+    include, exclude : str, optional
+        Names of columns that must or must not be selected, with commas between.
+    cv : int, default=5
+        Number of folds; 0 leaves cross-validation out.
+    stability : int, optional
+        Number of subsamples for the selection frequencies; 0 leaves them out.
+    image_shape : tuple of int, optional
+        Height and width, where the features are the pixels of an image.
+    seed : int, default=0
+        For everything that is drawn.
+    n_jobs : int, optional
+        Number of threads; the answer is the same for any.
+    settings : dict, optional
+        Kept in the result as they are.
+    progress : callable
+        See :class:`rowsparse.workflow.running.Progress`.
+
+    Returns
+    -------
+    SelectionResult
+    """
+    clock, notes = Clock(), _Notes()
+    plan = make_plan(
+        table, method, certify=certify, alpha=alpha, include=include, exclude=exclude,
+        time_limit=time_limit, seed=seed,
+    )  # fmt: skip
+    table = plan.table
+    _check(table, k, cv, stability, image_shape)
+    splits = table_folds(table, cv, seed) if cv else []
+    curve: KCurve | None = None
+    if k == "auto":
+        with clock.step("choose k"):
+            curve = choose_count(plan, k_max, splits, seed=seed, n_jobs=n_jobs, progress=progress)
+        notes.add("The number of features was chosen on the same folds as the score: it may be a "
+                  "little too good.")  # fmt: skip
+    count = int(curve.chosen_k if curve is not None else k)
+    with clock.step("select"):
+        selector, points = _fitted(plan, count, progress, notes)
+    order = order_of(selector)
+    validation = None
+    if splits:
+        with clock.step("validate"):
+            validation = _validated(plan, count, splits, n_jobs, progress, notes)
+    m = default_subsamples(plan) if stability is None else stability
+    with clock.step("resample"):
+        resampled = _resampled(plan, count, m, seed, n_jobs, progress, notes) if m else None
+    with clock.step("describe"):
+        progress("Describing the features")
+        units = units_of(table.X)
+        among, alternatives = correlations(table, order, units)
+        features = ranked(table, selector, order, units, resampled)
+        spread = distributions(table, order)
+    interval = None
+    if resampled is not None:
+        low, high = resampled.stability_interval_
+        interval = (resampled.stability_, low, high)
+    return SelectionResult(
+        data=table.summary(),
+        method=plan.name,
+        method_reference=plan.info.reference,
+        k=order.size,
+        k_was_chosen=curve is not None,
+        settings=dict(settings or {}),
+        versions=versions(),
+        features=features,
+        certificate=_certificate(selector),
+        metric=METRICS[table.task][0],
+        score=math.nan if validation is None else float(validation.scores.mean()),
+        score_sd=math.nan if validation is None else float(validation.scores.std()),
+        baseline_score=math.nan if validation is None else validation.baseline,
+        chance_score=math.nan if validation is None else validation.chance,
+        curve=curve,
+        correlation=among,
+        alternatives=alternatives,
+        distributions=spread,
+        stability=interval,
+        progress=points,
+        confusion=None if validation is None else validation.confusion,
+        image_shape=image_shape,
+        class_means=None if image_shape is None else class_means(table),
+        seconds=clock.seconds,
+        warnings=tuple(notes.sentences),
+        objective=float(getattr(selector, "objective_", math.nan)),
+        converged=notes.converged,
+    )
+
+
+def default_subsamples(plan: Plan) -> int:
+    """How many subsamples to draw unless told otherwise."""
+    if plan.info.kind == "deep":
+        return 0
+    n, d = plan.table.X.shape
+    return _SUBSAMPLES if n * d <= _LARGE_TABLE else _FEW_SUBSAMPLES
+
+
+@dataclass
+class _Notes:
+    """What the user should know."""
+
+    sentences: list[str] = field(default_factory=list)
+    converged: bool = True
+
+    def add(self, sentence: str) -> None:
+        if sentence not in self.sentences:
+            self.sentences.append(sentence)
+
+
+def _check(
+    table: Table, k: int | str, cv: int, stability: int | None, image: tuple[int, int] | None
+) -> None:
+    d = table.X.shape[1]
+    if k == "auto":
+        if not cv:
+            raise InputError("-k auto needs cross-validation: --cv must be at least 2.")
+    else:
+        check_number("-k", k, low=1, integer=True)
+        units = d - sum(part.size - 1 for part in table.groups.values())
+        if int(k) > units:
+            raise InputError(f"-k {k} is more than the {units:,} columns to select from.")
+    check_number("--stability", stability, low=0, integer=True, optional=True)
+    if stability == 1:
+        raise InputError("--stability needs at least 2 subsamples, or 0 for none.")
+    if image is not None and image[0] * image[1] != d:
+        raise InputError(
+            f"--image {image[0]}x{image[1]} has {image[0] * image[1]:,} pixels, but the table has "
+            f"{d:,} columns to select from."
+        )
+
+
+# ------------------------------------------------------------------------------ the selection
+class _Watcher:
+    """Hears of every iteration of a fit: keeps the points, and tells the progress."""
+
+    def __init__(self, what: str, progress: Progress) -> None:
+        self.what, self.progress = what, progress
+        self.points: list[ProgressPoint] = []
+        self.start = time.perf_counter()
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.start = time.perf_counter()
+
+    def teardown(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: Any = None) -> bool:
+        if not metadata or "objective" not in metadata:
+            return False
+        bound = metadata.get("lower_bound")
+        objective = float(metadata["objective"])
+        passed = time.perf_counter() - self.start
+        self.points.append(
+            ProgressPoint(passed, objective, None if bound is None else float(bound))
+        )
+        words = f"{self.what}, objective {objective:.4g}"
+        if bound is not None and objective > 0:
+            words += f", proven to within {100 * max(objective - bound, 0) / objective:.2g} %"
+        self.progress(words)
+        return False
+
+    def thinned(self) -> tuple[ProgressPoint, ...]:
+        """As many points as a figure can show, the last among them."""
+        if len(self.points) <= _MOST_POINTS:
+            return tuple(self.points)
+        at = np.unique(np.linspace(0, len(self.points) - 1, _MOST_POINTS).astype(int))
+        return tuple(self.points[i] for i in at.tolist())
+
+
+def _fitted(
+    plan: Plan, k: int, progress: Progress, notes: _Notes
+) -> tuple[Any, tuple[ProgressPoint, ...]]:
+    what = f"{plan.name}: selecting {k} of {plan.table.X.shape[1]:,} features"
+    progress(what)
+    selector, watcher = plan.selector(k), _Watcher(what, progress)
+    if HAS_CALLBACKS and hasattr(selector, "set_callbacks"):
+        selector.set_callbacks(watcher)
+    # Small matrices keep several BLAS threads only waiting.
+    small = plan.table.X.shape[0] * plan.table.X.shape[1] <= _LARGE_TABLE
+    with told() as heard, one_blas_thread(small):
+        selector.fit(plan.table.X, plan.table.y)
+    progress(what)
+    notes.converged = heard.converged and bool(getattr(selector, "converged_", True))
+    for sentence in heard.sentences:
+        notes.add(sentence)
+    return selector, watcher.thinned()
+
+
+def _certificate(selector: Any) -> Certificate | None:
+    if not hasattr(selector, "status_"):
+        return None
+    return Certificate(
+        status=selector.status_,
+        objective=float(selector.objective_),
+        lower_bound=float(selector.lower_bound_),
+        gap=float(selector.gap_),
+        n_nodes=int(getattr(selector, "n_nodes_", 0)),
+    )
+
+
+# ----------------------------------------------------------------------- on parts of the samples
+def _validated(
+    plan: Plan,
+    k: int,
+    splits: list[tuple[Index, Index]],
+    n_jobs: int | None,
+    progress: Progress,
+    notes: _Notes,
+) -> Validation | None:
+    try:
+        return cross_validate(
+            plan.table, lambda: plan.quick(k), splits, n_jobs=n_jobs, progress=progress
+        )
+    except ValueError as error:
+        notes.add(f"No cross-validated score: {one_line(error)}")
+        return None
+
+
+def _resampled(
+    plan: Plan, k: int, m: int, seed: int, n_jobs: int | None, progress: Progress, notes: _Notes
+) -> StabilitySelection | None:
+    progress(f"Selecting again from {m} subsamples")
+    frequency = StabilitySelection(plan.quick(k), n_subsamples=m, random_state=seed)
+    try:
+        with told(), thread_backend(threads(n_jobs)):
+            return frequency.fit(plan.table.X, plan.table.y)
+    except ValueError as error:
+        notes.add(f"No selection frequencies: {one_line(error)}")
+        return None
