@@ -11,7 +11,10 @@ import numpy as np
 from rowsparse._files import write_whole
 from rowsparse.experiments.declare import Paper, Row
 
-__all__ = ["curves", "markdown_table", "mean_and_sd", "method_panels", "write_page"]
+__all__ = ["Panels", "curves", "markdown_table", "mean_and_sd", "method_panels", "write_page"]
+
+# By the title of a panel and the name of a line: where its points are, and their values.
+Panels = dict[str, dict[str, tuple[Sequence[float], Sequence[float]]]]
 
 _COLOURS = (
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#000000",
@@ -57,7 +60,7 @@ def method_panels(
     what: str = "accuracy",
     factor: float = 100.0,
     **where: Any,
-) -> dict[str, dict[str, tuple[list[float], list[float]]]]:
+) -> Panels:
     """Panels for :func:`curves`: the mean of a figure over k, by the titles of data and methods.
 
     >>> rows = [{"dataset": "iris", "method": "rfs", "k": 2, "accuracy": 0.9}]
@@ -65,10 +68,10 @@ def method_panels(
     {'Iris': {'RFS': ([2], [90.0])}}
     """
     ks = sorted({row["k"] for row in rows if "k" in row})
-    panels: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
+    panels: Panels = {}
     for dataset, title in datasets.items():
         own = [row for row in rows if row.get("dataset") == dataset]
-        lines = {}
+        lines: dict[str, tuple[Sequence[float], Sequence[float]]] = {}
         for method, label in methods.items():
             means = {k: mean_and_sd(own, what, method=method, k=k, **where) for k in ks}
             points = {k: factor * mean for k, (mean, _, n) in means.items() if n}
@@ -80,7 +83,7 @@ def method_panels(
 
 
 def curves(
-    panels: dict[str, dict[str, tuple[Sequence[float], Sequence[float]]]],
+    panels: Panels,
     *,
     x: str,
     y: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -98,69 +98,25 @@ def select(
     -------
     SelectionResult
     """
-    clock, notes = Clock(), _Notes()
     plan = make_plan(
         table, method, certify=certify, alpha=alpha, include=include, exclude=exclude,
         time_limit=time_limit, seed=seed,
     )  # fmt: skip
-    table = plan.table
-    _check(table, k, cv, stability, image_shape)
-    splits = table_folds(table, cv, seed) if cv else []
-    curve: KCurve | None = None
-    if k == "auto":
-        with clock.step("choose k"):
-            curve = choose_count(plan, k_max, splits, seed=seed, n_jobs=n_jobs, progress=progress)
-        notes.add("The number of features was chosen on the same folds as the score: it may be a "
-                  "little too good.")  # fmt: skip
-    count = int(curve.chosen_k if curve is not None else k)
-    with clock.step("select"):
-        selector, points = _fitted(plan, count, progress, notes)
-    order = order_of(selector)
-    validation = None
-    if splits:
-        with clock.step("validate"):
-            validation = _validated(plan, count, splits, n_jobs, progress, notes)
-    m = default_subsamples(plan) if stability is None else stability
-    with clock.step("resample"):
-        resampled = _resampled(plan, count, m, seed, n_jobs, progress, notes) if m else None
-    with clock.step("describe"):
-        progress("Describing the features")
-        units = units_of(table.X)
-        among, alternatives = correlations(table, order, units)
-        features = ranked(table, selector, order, units, resampled)
-        spread = distributions(table, order)
-    interval = None
-    if resampled is not None:
-        low, high = resampled.stability_interval_
-        interval = (resampled.stability_, low, high)
-    return SelectionResult(
-        data=table.summary(),
-        method=plan.name,
-        method_reference=plan.info.reference,
-        k=order.size,
-        k_was_chosen=curve is not None,
-        settings=dict(settings or {}),
-        versions=versions(),
-        features=features,
-        certificate=_certificate(selector),
-        metric=METRICS[table.task][0],
-        score=math.nan if validation is None else float(validation.scores.mean()),
-        score_sd=math.nan if validation is None else float(validation.scores.std()),
-        baseline_score=math.nan if validation is None else validation.baseline,
-        chance_score=math.nan if validation is None else validation.chance,
-        curve=curve,
-        correlation=among,
-        alternatives=alternatives,
-        distributions=spread,
-        stability=interval,
-        progress=points,
-        confusion=None if validation is None else validation.confusion,
-        image_shape=image_shape,
-        class_means=None if image_shape is None else class_means(table),
-        seconds=clock.seconds,
-        warnings=tuple(notes.sentences),
-        objective=float(getattr(selector, "objective_", math.nan)),
-        converged=notes.converged,
+    _check(plan.table, k, cv, stability, image_shape)
+    n, d = plan.table.X.shape
+    run = _Run(
+        plan,
+        table_folds(plan.table, cv, seed) if cv else [],
+        default_subsamples(plan) if stability is None else stability,
+        seed,
+        n_jobs,
+        progress,
+    )
+    with one_blas_thread(n * d <= _LARGE_TABLE):
+        result = run.result(k, k_max)
+        means = None if image_shape is None else class_means(plan.table)
+    return replace(
+        result, settings=dict(settings or {}), image_shape=image_shape, class_means=means
     )
 
 
@@ -170,18 +126,6 @@ def default_subsamples(plan: Plan) -> int:
         return 0
     n, d = plan.table.X.shape
     return _SUBSAMPLES if n * d <= _LARGE_TABLE else _FEW_SUBSAMPLES
-
-
-@dataclass
-class _Notes:
-    """What the user should know."""
-
-    sentences: list[str] = field(default_factory=list)
-    converged: bool = True
-
-    def add(self, sentence: str) -> None:
-        if sentence not in self.sentences:
-            self.sentences.append(sentence)
 
 
 def _check(
@@ -245,23 +189,137 @@ class _Watcher:
         return tuple(self.points[i] for i in at.tolist())
 
 
-def _fitted(
-    plan: Plan, k: int, progress: Progress, notes: _Notes
-) -> tuple[Any, tuple[ProgressPoint, ...]]:
-    what = f"{plan.name}: selecting {k} of {plan.table.X.shape[1]:,} features"
-    progress(what)
-    selector, watcher = plan.selector(k), _Watcher(what, progress)
-    if HAS_CALLBACKS and hasattr(selector, "set_callbacks"):
-        selector.set_callbacks(watcher)
-    # Small matrices keep several BLAS threads only waiting.
-    small = plan.table.X.shape[0] * plan.table.X.shape[1] <= _LARGE_TABLE
-    with told() as heard, one_blas_thread(small):
-        selector.fit(plan.table.X, plan.table.y)
-    progress(what)
-    notes.converged = heard.converged and bool(getattr(selector, "converged_", True))
-    for sentence in heard.sentences:
-        notes.add(sentence)
-    return selector, watcher.thinned()
+@dataclass
+class _Run:
+    """The steps of one selection, with their times and what the user should know of them."""
+
+    plan: Plan
+    splits: list[tuple[Index, Index]]
+    n_subsamples: int
+    seed: int
+    n_jobs: int | None
+    progress: Progress
+    clock: Clock = field(default_factory=Clock)
+    notes: dict[str, None] = field(default_factory=dict)
+    converged: bool = True
+
+    def result(self, k: int | str, k_max: int) -> SelectionResult:
+        """Go through all steps."""
+        plan, table = self.plan, self.plan.table
+        curve = self.curve(k_max) if k == "auto" else None
+        count = int(curve.chosen_k if curve is not None else k)
+        selector, points = self.fitted(count)
+        order = order_of(selector)
+        validation = self.validated(count)
+        resampled = self.resampled(count)
+        with self.clock.step("describe"):
+            self.progress("Describing the features")
+            units = units_of(table.X)
+            among, alternatives = correlations(table, order, units)
+            features = ranked(table, selector, order, units, resampled)
+            spread = distributions(table, order)
+        return SelectionResult(
+            data=table.summary(),
+            method=plan.name,
+            method_reference=plan.info.reference,
+            k=order.size,
+            k_was_chosen=curve is not None,
+            settings={},
+            versions=versions(),
+            features=features,
+            certificate=_certificate(selector),
+            metric=METRICS[table.task][0],
+            score=math.nan if validation is None else float(validation.scores.mean()),
+            score_sd=math.nan if validation is None else float(validation.scores.std()),
+            baseline_score=math.nan if validation is None else validation.baseline,
+            chance_score=math.nan if validation is None else validation.chance,
+            curve=curve,
+            correlation=among,
+            alternatives=alternatives,
+            distributions=spread,
+            stability=_stability(resampled),
+            progress=points,
+            confusion=None if validation is None else validation.confusion,
+            seconds=self.clock.seconds,
+            warnings=tuple(self.notes),
+            objective=float(getattr(selector, "objective_", math.nan)),
+            converged=self.converged,
+        )
+
+    def note(self, sentence: str) -> None:
+        """Keep a sentence for the user, once."""
+        self.notes[sentence] = None
+
+    def curve(self, k_max: int) -> KCurve:
+        """The score over k."""
+        with self.clock.step("choose k"):
+            curve = choose_count(
+                self.plan,
+                k_max,
+                self.splits,
+                seed=self.seed,
+                n_jobs=self.n_jobs,
+                progress=self.progress,
+            )
+        self.note(
+            "The number of features was chosen on the same folds as the score: it may be a little "
+            "too good."
+        )
+        return curve
+
+    def fitted(self, k: int) -> tuple[Any, tuple[ProgressPoint, ...]]:
+        """The selector on all samples, and how it got there."""
+        table = self.plan.table
+        what = f"{self.plan.name}: selecting {k} of {table.X.shape[1]:,} features"
+        self.progress(what)
+        selector, watcher = self.plan.selector(k), _Watcher(what, self.progress)
+        if HAS_CALLBACKS and hasattr(selector, "set_callbacks"):
+            selector.set_callbacks(watcher)
+        with self.clock.step("select"), told() as heard:
+            selector.fit(table.X, table.y)
+        self.progress(what)
+        self.converged = heard.converged and bool(getattr(selector, "converged_", True))
+        for sentence in heard.sentences:
+            self.note(sentence)
+        return selector, watcher.thinned()
+
+    def validated(self, k: int) -> Validation | None:
+        """The score on held-out folds."""
+        if not self.splits:
+            return None
+        try:
+            with self.clock.step("validate"):
+                return cross_validate(
+                    self.plan.table,
+                    lambda: self.plan.quick(k),
+                    self.splits,
+                    n_jobs=self.n_jobs,
+                    progress=self.progress,
+                )
+        except ValueError as error:
+            self.note(f"No cross-validated score: {one_line(error)}")
+            return None
+
+    def resampled(self, k: int) -> StabilitySelection | None:
+        """How often each feature is selected from subsamples."""
+        m = self.n_subsamples
+        if not m:
+            return None
+        self.progress(f"Selecting again from {m} subsamples")
+        again = StabilitySelection(self.plan.quick(k), n_subsamples=m, random_state=self.seed)
+        try:
+            with self.clock.step("resample"), told(), thread_backend(threads(self.n_jobs)):
+                return again.fit(self.plan.table.X, self.plan.table.y)
+        except ValueError as error:
+            self.note(f"No selection frequencies: {one_line(error)}")
+            return None
+
+
+def _stability(resampled: StabilitySelection | None) -> tuple[float, float, float] | None:
+    if resampled is None:
+        return None
+    low, high = resampled.stability_interval_
+    return (resampled.stability_, low, high)
 
 
 def _certificate(selector: Any) -> Certificate | None:
@@ -274,34 +332,3 @@ def _certificate(selector: Any) -> Certificate | None:
         gap=float(selector.gap_),
         n_nodes=int(getattr(selector, "n_nodes_", 0)),
     )
-
-
-# ----------------------------------------------------------------------- on parts of the samples
-def _validated(
-    plan: Plan,
-    k: int,
-    splits: list[tuple[Index, Index]],
-    n_jobs: int | None,
-    progress: Progress,
-    notes: _Notes,
-) -> Validation | None:
-    try:
-        return cross_validate(
-            plan.table, lambda: plan.quick(k), splits, n_jobs=n_jobs, progress=progress
-        )
-    except ValueError as error:
-        notes.add(f"No cross-validated score: {one_line(error)}")
-        return None
-
-
-def _resampled(
-    plan: Plan, k: int, m: int, seed: int, n_jobs: int | None, progress: Progress, notes: _Notes
-) -> StabilitySelection | None:
-    progress(f"Selecting again from {m} subsamples")
-    frequency = StabilitySelection(plan.quick(k), n_subsamples=m, random_state=seed)
-    try:
-        with told(), thread_backend(threads(n_jobs)):
-            return frequency.fit(plan.table.X, plan.table.y)
-    except ValueError as error:
-        notes.add(f"No selection frequencies: {one_line(error)}")
-        return None
