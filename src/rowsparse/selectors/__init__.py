@@ -24,6 +24,7 @@ from rowsparse.selectors.registry import (
 )
 from rowsparse.selectors.relieff import ReliefF
 from rowsparse.selectors.rfs import RFS, RFSPath, rfs_path
+from rowsparse.selectors.ridge_ranking import RidgeRanking
 from rowsparse.selectors.rpfs import RPFS
 from rowsparse.selectors.s2dfs import S2DFS
 from rowsparse.selectors.slap import SLAP
@@ -57,6 +58,7 @@ __all__ = [
     "ProjectedGradient",
     "RFSPath",
     "ReliefF",
+    "RidgeRanking",
     "SelectorInfo",
     "SmoothedL20",
     "Stability",

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh, lstsq
+from scipy.linalg import eigh, lstsq
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
 from rowsparse.rows import huber_rows, row_norms, unit_ball_rows
+from rowsparse.solvers.ridge import ridge_coefficients
 from rowsparse.solvers.solution import Monitor
 
 # Iterations between two calls of a stopping rule that costs as much as an iteration.
@@ -237,13 +238,9 @@ class SquaredLoss:
 
     def ridge(self) -> Array:
         """Ridge regression, with parameter 1 for columns of norm sqrt(n)."""
-        n, d = self.design.shape
+        n = self.design.shape[0]
         weight = max(float(np.mean(self.design.column_norms() ** 2)) / n, _TINY)
-        if n <= d:
-            kernel = self.design.outer(np.ones(d)) + weight * np.eye(n)
-            return self.design.rmatmul(cho_solve(cho_factor(kernel), self.Y))
-        kernel = self.design.gram() + weight * np.eye(d)
-        return np.asarray(cho_solve(cho_factor(kernel), self.correlations))
+        return ridge_coefficients(self.design, self.Y, weight)
 
     def refitted(self, support: Index) -> float:
         """||Y - X_S B||_F at the least-squares B."""

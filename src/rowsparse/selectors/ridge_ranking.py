@@ -1,0 +1,79 @@
+"""RidgeRanking: the features with the largest coefficients of a ridge regression on all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rowsparse._validation import check_number
+from rowsparse.selectors.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.registry import register
+from rowsparse.solvers.ridge import ridge_ranking
+from rowsparse.solvers.solution import Solution
+
+
+@register("ridgeranking", kind="baseline", reference="Hoerl & Kennard 1970")
+class RidgeRanking(SquaredLossSelector):
+    """Rank features by their coefficients in a ridge regression on all of them.
+
+    Minimises ||Y - XW - 1b'||_F^2 + lam ||W||_F^2 in closed form and keeps the k rows of W with
+    the largest norms. Correlated features share their coefficients, so that a strong group of
+    them can hide behind a weaker lone one: a baseline, and the start that Kong & Ding (2014) take.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float
+        How many features to keep; a float between 0 and 1 is a share of all.
+    lam : float, default=1.0
+        Weight of the ridge; the papers do not print one.
+    fit_intercept : bool, default=True
+        Whether b is free.
+    standardize : bool, default=True
+        Whether columns are centred and scaled to unit standard deviation (on the fly).
+        Coefficients come back in the units of the data.
+    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
+        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the classes, multiplied into ``sample_weight``.
+
+    Attributes
+    ----------
+    support_, ranking_, scores_, coef_, intercept_, objective_, history_, n_iter_, classes_
+        As in :class:`RFS`; the coefficients are those of all features.
+    order_ : array of int
+        All features, the best first: its beginnings are the choices for every k.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import RidgeRanking
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RidgeRanking(2).fit(X, y).get_support(indices=True)
+    array([2, 3])
+    """
+
+    decides_alone = "lam"
+
+    def __init__(
+        self,
+        n_features_to_select: int | float,
+        *,
+        lam: float = 1.0,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        task: str = "auto",
+        class_weight: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.task = task
+        self.class_weight = class_weight
+
+    def _check_params(self) -> None:
+        check_number("lam", self.lam, low=0.0, low_open=True)
+
+    def _solve_squared(self, problem: Problem) -> Solution:
+        # With X in units of g, W has the unit 1/g and W^2 that of 1/g^2.
+        lam = self.lam / problem.x_unit**2
+        return ridge_ranking(problem.design, problem.Y, lam, monitor=problem.monitor)
