@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from rowsparse.cli.outcome import BAD_INPUT, INTERRUPTED, complain
+from rowsparse.cli.outcome import BAD_INPUT, complain
 
 if TYPE_CHECKING:
     import typer
@@ -28,12 +29,21 @@ def main() -> None:
     try:
         app()
     except SystemExit as done:
-        if done.code == INTERRUPTED:
-            # Threads may still be at work on an answer that nobody waits for.
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(INTERRUPTED)
+        if isinstance(done.code, int):
+            _leave(done.code)
         raise
+
+
+def _leave(code: int) -> None:
+    """End the process at once.
+
+    All files are closed by now. Taking apart all that was loaded would take longer than many a
+    command, and after Ctrl-C threads may still be at work on an answer that nobody waits for.
+    """
+    with suppress(OSError):  # whoever read it may have gone
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
 
 
 def build_app() -> typer.Typer:
