@@ -111,19 +111,21 @@ def _table(rows: list[Row], k: int) -> str:
     position = TABLE_KS.index(k)
     header = ["method", "", *DATASETS.values()]
     lines = []
+    told = set()
     for method, label in LABELS.items():
-        printed = PRINTED.get(method.partition(" ")[0], {})
-        if any(printed.get(name, (None, None))[position] for name in DATASETS):
-            shown = [_percent(printed.get(name, (None, None))[position]) for name in DATASETS]
-            lines.append([label, "printed", *shown])
+        family = method.partition(" ")[0]
+        printed = [PRINTED.get(family, {}).get(name, (None, None))[position] for name in DATASETS]
+        if family not in told and any(printed):
+            lines.append([f"**{label.partition(',')[0]}**", "printed", *map(_percent, printed)])
+        told.add(family)
         for protocol in PROTOCOLS:
-            cells = []
-            for name in DATASETS:
-                mean, sd, n = mean_and_sd(
-                    rows, "accuracy", dataset=name, method=method, protocol=protocol, k=k
-                )
-                cells.append(f"{100 * mean:.1f} ± {100 * sd:.1f}" if n else "–")
-            lines.append([label, protocol, *cells])
+            found = [
+                mean_and_sd(rows, "accuracy", dataset=name, method=method, protocol=protocol, k=k)
+                for name in DATASETS
+            ]
+            if any(n for _, _, n in found):
+                cells = [f"{100 * m:.1f} ± {100 * s:.1f}" if n else "–" for m, s, n in found]
+                lines.append([label, protocol, *cells])
     return markdown_table(header, lines)
 
 
