@@ -258,7 +258,7 @@ def datasets(debug: Debug = False) -> None:
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Name of the paper, as nie2010.", show_default=False)],
+    paper: Annotated[str, typer.Argument(help="The paper, as nie2010.", show_default=False)],
     only: Annotated[
         str | None, typer.Option(help="A single table or figure.", show_default=False)
     ] = None,

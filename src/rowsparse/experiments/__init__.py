@@ -9,7 +9,7 @@ from rowsparse.experiments.declare import Paper
 __all__ = ["PAPERS", "get_paper"]
 
 # One module each, in the order of their years.
-PAPERS = ("nie2010", "cai2013")
+PAPERS = ("nie2010", "cai2013", "kong2014")
 
 
 def get_paper(name: str) -> Paper:

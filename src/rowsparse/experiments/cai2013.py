@@ -243,7 +243,9 @@ def _accuracy_text(rows: list[Row], estimator: str) -> str:
         gains += [means["published"][method] - honest[method] for method in both]
     if not firsts:
         return "Not run."
-    added = f" Selecting on all samples adds {np.mean(gains):.1f} points on average." * bool(gains)
+    added = ""
+    if gains:
+        added = f" Selecting on all samples adds {np.mean(gains):.1f} points on average."
     return f"Best mean over k = 1..10, honest protocol: {'; '.join(firsts)}.{added}"
 
 

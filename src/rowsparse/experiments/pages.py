@@ -121,8 +121,9 @@ def curves(
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
         }
         figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=6, frameon=False
-        )
+            handles.values(), handles.keys(), loc="outside lower center",
+            ncols=max(2, 3 * width // 2), frameon=False,
+        )  # fmt: skip
         figure.savefig(path, dpi=110, metadata={"Software": None})
 
     return draw
