@@ -187,7 +187,8 @@ def _verdict(
             f"labels that such columns do not reach: the nearest is {100 * least:.0f} % off."
         )
     parts.append(
-        f"With {number} settings tried, some fit by chance: a fit is a candidate, no proof."
+        f"With {number} settings tried, some fit by chance, and the columns for p < 1 take no "
+        "part: a fit is a candidate, no proof."
     )
     return "\n".join(f"- {part}" for part in parts)
 
@@ -266,10 +267,9 @@ section). p = 1 and ℓ2,1 are convex and have one answer; TopK minimises the re
 itself. "all" is the residue of all features: no choice can be below it.
 """
 _TABLE_REASON = """
-- Where a residue for p < 1 is below the printed one, the likely cause is the printed operator: it
-  leaves out the comparison with zero and is undefined for many rows, so that the paper's descent
-  stays near the convex solution. The penalty and the stopping rule, which are not printed, decide
-  the rest.
+- For p < 1 the answer depends on the penalty, on the stopping rule and on what is done where the
+  printed operator is undefined, none of which is printed: a likely reason for what does not agree,
+  but one that these runs do not prove. Only the convex columns have an answer of their own.
 """
 _SETTINGS_TEXT = f"""
 Neither scaling nor labels nor intercept are printed, nor whether coefficients are refitted. The
