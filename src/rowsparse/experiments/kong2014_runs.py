@@ -207,8 +207,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "relieff": {},
     "mrmr": {},
     "mtfs": {},
-    "lpinf p = 0.1": {"p": 0.1, **CORRECTED},
-    "lpinf p = 0.5": {"p": 0.5, **CORRECTED},
+    "lpinf p = 0.1": {"p": 0.1, "init": "continuation", **CORRECTED},
+    "lpinf p = 0.5": {"p": 0.5, "init": "continuation", **CORRECTED},
     "lpinf published": {"p": 0.5, "init": "ridge", "fit_intercept": False, **PUBLISHED},
     "topk": {"n_restarts": 3, "random_state": 0},
 }
