@@ -104,9 +104,9 @@ def test_a_row_holds_what_the_selector_says(benchmark_data):
 @pytest.mark.parametrize(
     ("plain", "doubled", "constant", "answer"),
     [
-        (22.0, 44.0, 17.0, "The labels were 0 and 1: runs with these end worse than no feature"),
-        (22.0, 44.0, 30.0, "The labels were 0 and 1: runs with these fit"),
-        (12.0, 24.0, 17.0, "The labels were ±1"),
+        (22.0, 44.0, 17.0, "±1 do not. These runs end worse than no feature."),
+        (22.0, 44.0, 30.0, "Labels of 0 and 1 fit the printed number, those of ±1 do not."),
+        (12.0, 24.0, 17.0, "Labels of ±1 fit"),
         (22.0, 24.0, 17.0, "Both codings fit"),
         (2.0, 4.0, 17.0, "Neither coding fits"),
     ],
@@ -116,7 +116,9 @@ def test_the_answer_on_lung_follows_from_the_rows(plain, doubled, constant, answ
         made_row("rpfs published", [plain], constant=constant),
         made_row("rpfs plus-minus", [doubled], constant=2 * constant),
     ]
-    assert answer in cai2013._lung(rows)
+    text = cai2013._lung(rows)
+    assert answer in text
+    assert ("These runs end worse" in text) == ("worse" in answer)
 
 
 def test_cells_within_the_printed_spread_are_counted():

@@ -164,12 +164,9 @@ def _lung_verdict(fits: dict[str, bool], above: dict[str, bool]) -> str:
     if plain == doubled:
         return f"{'Both codings fit' if plain else 'Neither coding fits'}: this settles nothing."
     if doubled:
-        return "The labels were ±1: only these fit."
-    worse = " end worse than no feature and" if above["rpfs published"] else ""
-    return (
-        f"The labels were 0 and 1: runs with these{worse} fit the printed number, runs with ±1 do "
-        f"not.{_LUNG_REASON if worse else ''}"
-    )
+        return "Labels of ±1 fit the printed number, those of 0 and 1 do not."
+    reason = f" These runs end worse than no feature.{_LUNG_REASON}" * above["rpfs published"]
+    return f"Labels of 0 and 1 fit the printed number, those of ±1 do not.{reason}"
 
 
 def _other_settings(rows: list[Row]) -> str:
