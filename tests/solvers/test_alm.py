@@ -9,16 +9,9 @@ import pytest
 
 from rowsparse.design import make_design
 from rowsparse.rows import project_l20, top_rows
-from rowsparse.solvers.alm import (
-    Greedy,
-    Options,
-    RidgeStep,
-    Scaled,
-    alm,
-    rpfs,
-    strongest,
-)
+from rowsparse.solvers.alm import Options, RidgeStep, Scaled, alm, strongest
 from rowsparse.solvers.refit import refit_l21
+from rowsparse.solvers.rpfs import Greedy, rpfs
 from rowsparse.solvers.solution import silent
 
 

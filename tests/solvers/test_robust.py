@@ -9,12 +9,13 @@ import pytest
 
 from rowsparse.design import make_design
 from rowsparse.rows import row_norms, top_rows
-from rowsparse.solvers.alm import rpfs
 from rowsparse.solvers.exchange import LeastSquares, SupportState, forward
 from rowsparse.solvers.nmapg import nmapg
 from rowsparse.solvers.refit import refit_l21
 from rowsparse.solvers.rfs import rfs
-from rowsparse.solvers.robust import RobustLoss, robust_topk
+from rowsparse.solvers.robust import robust_topk
+from rowsparse.solvers.robust_loss import RobustLoss
+from rowsparse.solvers.rpfs import rpfs
 
 
 def data(seed, n=24, d=9, classes=3):

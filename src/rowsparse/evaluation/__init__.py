@@ -3,8 +3,6 @@
 from rowsparse.evaluation.comparison import Comparison, compare_over_datasets
 from rowsparse.evaluation.curve import (
     PROTOCOLS,
-    Record,
-    SelectionCurve,
     default_estimators,
     evaluate_split,
     folds,
@@ -17,6 +15,7 @@ from rowsparse.evaluation.metrics import (
     refitted_objective,
     residue,
 )
+from rowsparse.evaluation.records import Record, SelectionCurve
 from rowsparse.evaluation.supports import Selection, select_for_each, with_count
 from rowsparse.selectors import stability
 

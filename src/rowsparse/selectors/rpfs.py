@@ -8,7 +8,7 @@ from rowsparse._validation import check_choice, check_number
 from rowsparse.selectors.base import VARIANTS, generator
 from rowsparse.selectors.linear import LinearSelector, Problem
 from rowsparse.selectors.registry import register
-from rowsparse.solvers.alm import Init, rpfs
+from rowsparse.solvers.rpfs import Init, rpfs
 from rowsparse.solvers.solution import Solution, Variant
 
 INITS = ("forward", "zero", "random")

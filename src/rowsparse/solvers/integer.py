@@ -11,6 +11,7 @@ W is its minimum for v, the derivative of the loss in v_j is -2 ridge ||w_j||^2 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,7 +176,7 @@ class _AugmentedLagrangian:
         return _Run(v, history, violation, done, stopped, support, fitted, objective)
 
 
-class _Model:
+class _Model(ABC):
     """The two least-squares steps: in W for a given v, and in v for a given W."""
 
     def __init__(self, design: Design, Y: Array, squares: Array, ridge: float) -> None:
@@ -183,13 +184,13 @@ class _Model:
         self.B = design.rmatmul(Y)
         self.total = float(np.vdot(Y, Y))
 
+    @abstractmethod
     def coefficients(self, v: Array) -> tuple[Array, float]:
         """argmin_W ||Y - X diag(v) W||^2 + ridge ||W||^2, and the loss there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def curvature(self, W: Array) -> LinearOperator | Array:
         """v -> (X'X . WW') v, with "." elementwise."""
-        raise NotImplementedError
 
     def selection(self, W: Array, right: Array, mu: float, live: Mask, start: Array) -> Array:
         """Solve [2 X'X . WW' + 2 mu I + mu 11'] v = 2 diag(BW') + right on the live features.
