@@ -15,7 +15,6 @@ from benchmarks import environment
 from benchmarks.tables import MISS, PASS, Table
 
 Results = dict[str, list[Table]]
-# The peers of `topk`.
 
 
 def run_suite(names: Sequence[str], quick: bool, out: Path, markdown: Path | None) -> None:

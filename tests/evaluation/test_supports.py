@@ -67,6 +67,14 @@ def test_many_k_go_along_the_path(digits):
         assert found[k].support.tolist() == single(selector, X, y, k)
 
 
+def test_the_path_can_be_asked_for_or_left_out(digits):
+    X, y = digits
+    selector = TopK(1, random_state=0)
+    assert all(s.shared for s in select_for_each(selector, X, y, [2, 3], along_path=True).values())
+    many = select_for_each(selector, X, y, range(1, 11), along_path=False)
+    assert not any(s.shared for s in many.values())
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_more_features_than_columns_are_all(digits):
     X, y = digits

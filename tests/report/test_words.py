@@ -132,11 +132,13 @@ def test_unknown_stability_is_said_to_be_unknown() -> None:
 def test_the_curve_names_the_best_and_the_first_that_comes_close() -> None:
     curve = KCurve("accuracy", (1, 5, 10), (0.7, 0.9, 0.91), (0.02,) * 3, None, 10, 5)
     assert plain(words.curve_sentence(curve)) == (
-        "The score is highest with 10 features (91.0 %); 5 already come within one standard "
-        "deviation of that (90.0 %)."
+        "Of the numbers tried, the score is highest with 10 features (91.0 %); 5 already come "
+        "within one standard deviation of that (90.0 %)."
     )
     first = dataclasses.replace(curve, mean=(0.95, 0.9, math.nan))
-    assert plain(words.curve_sentence(first)) == "The score is highest with 1 feature (95.0 %)."
+    assert "highest with 1 feature (95.0 %)." in plain(words.curve_sentence(first))
+    each = dataclasses.replace(curve, ks=(4, 5, 6))
+    assert plain(words.curve_sentence(each)).startswith("The score is highest with 6 features")
     nothing = dataclasses.replace(curve, mean=(math.nan,) * 3)
     assert words.curve_sentence(nothing) == "No score could be computed."
 

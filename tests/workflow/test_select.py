@@ -211,6 +211,37 @@ def test_k_by_cross_validation_of_another_method(classes: Table) -> None:
     assert result.k == result.curve.chosen_k
 
 
+def test_the_score_is_told_around_the_k_asked_for(classes: Table) -> None:
+    result = select(classes, 4, stability=0)
+    curve = result.curve
+    assert curve is not None
+    assert not result.k_was_chosen
+    assert curve.ks == (1, 2, 3, 4, 6, 8)
+    assert curve.chosen_k == 4
+    assert curve.mean[3] == result.score
+    assert curve.sd[3] == result.score_sd
+    assert select(classes, 6, stability=0).curve.mean[-3] == curve.mean[4]
+    assert select(classes, 4, stability=0, cv=0).curve is None
+    forced = select(classes, 4, include="f0, f1", exclude="f2, f3, f4, f5, f6", stability=0).curve
+    assert forced.ks == (2, 3, 4, 6)
+    assert select(classes, 4, method="rfs", stability=0).curve.ks == (2, 4, 8)
+
+
+def test_large_tables_are_read_once_in_a_fold(classes: Table, monkeypatch: Any) -> None:
+    monkeypatch.setattr("rowsparse.workflow.table._LARGE", 10)
+    result = select(classes, 8, stability=0)
+    assert result.curve.ks == (2, 4, 6, 8)
+    splits = StratifiedKFold(5, shuffle=True, random_state=0).split(classes.X, classes.y)
+    scores = []
+    for train, test in splits:
+        path = topk_path(classes.X[train], classes.y[train], 8, n_restarts=0, random_state=0)
+        model = make_pipeline(StandardScaler(), SVC(kernel="linear"))
+        chosen = path.supports[3]
+        model.fit(classes.X[train][:, chosen], classes.y[train])
+        scores.append(model.score(classes.X[test][:, chosen], classes.y[test]))
+    assert result.curve.mean[1] == pytest.approx(np.mean(scores))
+
+
 def test_categories_come_and_go_together(tmp_path: Path) -> None:
     colour = np.array(["red", "green", "blue"])[np.digitize(SCORE, [-1, 1])]
     table = make(tmp_path, goal=SCORE, colour=colour)

@@ -70,14 +70,20 @@ def with_count(selector: Any, k: int, seed: int | None = None) -> Any:
 
 
 def select_for_each(
-    selector: Any, X: Any, y: Any, ks: Iterable[int], *, seed: int | None = None
+    selector: Any,
+    X: Any,
+    y: Any,
+    ks: Iterable[int],
+    *,
+    seed: int | None = None,
+    along_path: bool | None = None,
 ) -> dict[int, Selection]:
     """Pick k features for every k.
 
-    One fit serves all k where the method allows it: :class:`~rowsparse.TopK` by its path (for
-    more than eight k; single fits are more thorough), others if the fitted selector has an
-    ``order_`` whose beginnings are its choices (filters, and methods with a fixed penalty), and
-    scikit-learn's ``SelectKBest`` and ``RFE`` likewise. Otherwise it is fitted once for each k.
+    One fit serves all k where the method allows it: :class:`~rowsparse.TopK` by its path (see
+    ``along_path``), others if the fitted selector has an ``order_`` whose beginnings are its
+    choices (filters, and methods with a fixed penalty), and scikit-learn's ``SelectKBest`` and
+    ``RFE`` likewise. Otherwise it is fitted once for each k.
 
     Parameters
     ----------
@@ -90,6 +96,9 @@ def select_for_each(
         Numbers of features; those beyond the number of columns count as all.
     seed : int, optional
         For selectors whose ``random_state`` is None.
+    along_path : bool, optional
+        Whether :class:`~rowsparse.TopK` goes along its path, which reads the data once for all
+        k; single fits are more thorough. By default it does for more than eight k.
 
     Returns
     -------
@@ -98,7 +107,9 @@ def select_for_each(
     """
     wanted = sorted({int(k) for k in ks})
     d = X.shape[1]
-    if len(wanted) > _PATH_FROM and _has_path(selector):
+    if along_path is None:
+        along_path = len(wanted) > _PATH_FROM
+    if along_path and _has_path(selector):
         return _along_path(with_count(selector, 1, seed), X, y, wanted)
 
     def fitted(k: int) -> tuple[Any, float]:

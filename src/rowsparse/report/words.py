@@ -214,7 +214,9 @@ def curve_sentence(curve: KCurve) -> str:
         return "No score could be computed."
     best = int(np.nanargmax(mean))
     top = score(curve.metric, float(mean[best]))
-    text = f"The score is highest with {plural(curve.ks[best], 'feature')} ({top})"
+    some = max(np.diff(curve.ks), default=1) > 1
+    text = "Of the numbers tried, the score is highest" if some else "The score is highest"
+    text += f" with {plural(curve.ks[best], 'feature')} ({top})"
     sd = float(curve.sd[best]) if math.isfinite(curve.sd[best]) else 0.0
     near = next(at for at in range(len(mean)) if mean[at] >= mean[best] - sd)
     if curve.ks[near] < curve.ks[best]:

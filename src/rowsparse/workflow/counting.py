@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -13,16 +14,21 @@ from rowsparse._validation import check_number
 from rowsparse.evaluation import METRICS, evaluate_split
 from rowsparse.selectors import TopK, TopKCV, topk_path
 from rowsparse.selectors.automatic import choose
+from rowsparse.selectors.score import ScoreSelector
 from rowsparse.workflow.errors import InputError
 from rowsparse.workflow.methods import Plan
 from rowsparse.workflow.results import KCurve
 from rowsparse.workflow.running import Progress, in_threads, one_blas_thread, silent, threads
 from rowsparse.workflow.validation import judges
 
-__all__ = ["choose_count", "path_curve"]
+__all__ = ["choose_count", "counts_around", "path_curve", "score_curve"]
 
 _GRID = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500)
 _SCORING = {"accuracy": "accuracy", "macro_f1": "f1_macro", "r2": "r2"}
+
+# Shares of the k asked for at which the score is told too: of methods that are quick at each k,
+# of those that are not, and of large tables, where more features than asked for take long.
+_SHARES, _FEW_SHARES, _SMALLER = (0.25, 0.5, 0.75, 1.5, 2.0), (0.5, 2.0), (0.25, 0.5, 0.75)
 
 Splits = list[tuple[Index, Index]]
 
@@ -78,15 +84,14 @@ def path_curve(
         )  # fmt: skip
         results = chooser.fit(table.X, table.y).cv_results_
     scores = np.array([results[f"split{at}_test_score"] for at in range(len(splits))])
-    return _curve(metric, path.ks.tolist(), scores, tuple(path.objectives.tolist())), path
+    return score_curve(metric, path.ks.tolist(), scores, tuple(path.objectives.tolist())), path
 
 
 def _grid_curve(
     plan: Plan, k_max: int, splits: Splits, *, seed: int, n_jobs: int | None, progress: Progress
 ) -> KCurve:
     table = plan.table
-    units = table.X.shape[1] - sum(part.size - 1 for part in table.groups.values())
-    ks = [k for k in _GRID if k <= min(k_max, units)]
+    ks = [k for k in _GRID if k <= min(k_max, plan.table.n_units)]
     metric = METRICS[table.task][0]
     (name, judge), *_ = judges(table.task, table.X.shape[0]).items()
     what = f"Cross-validation over k, {len(splits)} folds"
@@ -107,11 +112,33 @@ def _grid_curve(
             lambda count: progress(what, count / len(splits)),
         )
     scores = np.array([[record.scores[metric] for record in records] for records in runs])
-    return _curve(metric, ks, scores, None)
+    return score_curve(metric, ks, scores)
 
 
-def _curve(metric: str, ks: list[int], scores: Array, objective: Any) -> KCurve:
-    """From scores of shape (n_splits, n_ks)."""
+def counts_around(plan: Plan, k: int, n_train: int) -> list[int]:
+    """Numbers of features to score beside k, for the reader who wonders about it.
+
+    None below those that must be selected, and none above k that the training samples could
+    not tell apart.
+    """
+    if plan.info.kind == "deep":
+        return []
+    quick = plan.info.cls is TopK or issubclass(plan.info.cls, ScoreSelector)
+    shares = _SMALLER if plan.table.is_large else _SHARES if quick else _FEW_SHARES
+    least = max(len(plan.params.get("include", ())), 1)
+    most = min(plan.table.n_units - len(plan.params.get("exclude", ())), n_train - 1)
+    around = {max(round(share * k), 1) for share in shares} - {k}
+    return sorted(count for count in around if least <= count <= max(most, k))
+
+
+def score_curve(
+    metric: str,
+    ks: Sequence[int],
+    scores: Array,
+    objective: tuple[float, ...] | None = None,
+    taken: int | None = None,
+) -> KCurve:
+    """From scores of shape (n_splits, n_ks); ``taken`` is the k that was asked for, if any."""
     table, alphas = scores[:, None, :], np.zeros(1)
     best = choose(table, alphas, one_std_err=False)[1]
     chosen = choose(table, alphas, one_std_err=True)[1]
@@ -122,5 +149,5 @@ def _curve(metric: str, ks: list[int], scores: Array, objective: Any) -> KCurve:
         sd=tuple(scores.std(axis=0).tolist()),
         objective=objective,
         best_k=ks[best],
-        chosen_k=ks[chosen],
+        chosen_k=ks[chosen] if taken is None else taken,
     )

@@ -14,7 +14,7 @@ from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._validation import check_number
 from rowsparse.evaluation import METRICS
 from rowsparse.selectors import StabilitySelection
-from rowsparse.workflow.counting import choose_count
+from rowsparse.workflow.counting import choose_count, counts_around, score_curve
 from rowsparse.workflow.describing import (
     class_means,
     correlations,
@@ -42,7 +42,7 @@ from rowsparse.workflow.validation import Validation, cross_validate, table_fold
 __all__ = ["default_subsamples", "select"]
 
 # Subsamples for the selection frequencies: fewer of a large table.
-_SUBSAMPLES, _FEW_SUBSAMPLES, _LARGE_TABLE = 20, 5, 5_000_000
+_SUBSAMPLES, _FEW_SUBSAMPLES = 20, 5
 _MOST_POINTS = 400
 
 
@@ -103,7 +103,6 @@ def select(
         time_limit=time_limit, seed=seed,
     )  # fmt: skip
     _check(plan.table, k, cv, stability, image_shape)
-    n, d = plan.table.X.shape
     run = _Run(
         plan,
         table_folds(plan.table, cv, seed) if cv else [],
@@ -112,7 +111,7 @@ def select(
         n_jobs,
         progress,
     )
-    with one_blas_thread(n * d <= _LARGE_TABLE):
+    with one_blas_thread(not plan.table.is_large):
         result = run.result(k, k_max)
         means = None if image_shape is None else class_means(plan.table)
     return replace(
@@ -124,8 +123,7 @@ def default_subsamples(plan: Plan) -> int:
     """How many subsamples to draw unless told otherwise."""
     if plan.info.kind == "deep":
         return 0
-    n, d = plan.table.X.shape
-    return _SUBSAMPLES if n * d <= _LARGE_TABLE else _FEW_SUBSAMPLES
+    return _FEW_SUBSAMPLES if plan.table.is_large else _SUBSAMPLES
 
 
 def _check(
@@ -137,9 +135,8 @@ def _check(
             raise InputError("-k auto needs cross-validation: --cv must be at least 2.")
     else:
         check_number("-k", k, low=1, integer=True)
-        units = d - sum(part.size - 1 for part in table.groups.values())
-        if int(k) > units:
-            raise InputError(f"-k {k} is more than the {units:,} columns to select from.")
+        if int(k) > table.n_units:
+            raise InputError(f"-k {k} is more than the {table.n_units:,} columns to select from.")
     check_number("--stability", stability, low=0, integer=True, optional=True)
     if stability == 1:
         raise InputError("--stability needs at least 2 subsamples, or 0 for none.")
@@ -210,7 +207,9 @@ class _Run:
         count = int(curve.chosen_k if curve is not None else k)
         selector, points = self.fitted(count)
         order = order_of(selector)
-        validation = self.validated(count)
+        validation = self.validated(count, with_others=curve is None)
+        if curve is None and validation is not None and len(validation.ks) > 1:
+            curve = score_curve(validation.metric, validation.ks, validation.over_k, taken=count)
         resampled = self.resampled(count)
         with self.clock.step("describe"):
             self.progress("Describing the features")
@@ -223,7 +222,7 @@ class _Run:
             method=plan.name,
             method_reference=plan.info.reference,
             k=order.size,
-            k_was_chosen=curve is not None,
+            k_was_chosen=k == "auto",
             settings={},
             versions=versions(),
             features=features,
@@ -283,16 +282,20 @@ class _Run:
             self.note(sentence)
         return selector, watcher.thinned()
 
-    def validated(self, k: int) -> Validation | None:
-        """The score on held-out folds."""
+    def validated(self, k: int, *, with_others: bool) -> Validation | None:
+        """The score on held-out folds, of some other numbers of features too if asked for."""
         if not self.splits:
             return None
+        n_train = min(train.size for train, _ in self.splits)
+        also = counts_around(self.plan, k, n_train) if with_others else []
         try:
             with self.clock.step("validate"):
                 return cross_validate(
                     self.plan.table,
-                    lambda: self.plan.quick(k),
+                    self.plan.quick(k),
+                    k,
                     self.splits,
+                    also=also,
                     n_jobs=self.n_jobs,
                     progress=self.progress,
                 )

@@ -11,10 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Index, Mask
 from rowsparse._validation import check_choice
-from rowsparse.workflow.categories import Encoded, encode_text
+from rowsparse.workflow.categories import encode_text
 from rowsparse.workflow.errors import InputError, listed, shown
+from rowsparse.workflow.gaps import without_gaps
 from rowsparse.workflow.labels import TargetColumns, find_columns, find_targets, target_columns
 from rowsparse.workflow.loading import Loaded, format_of, load
 from rowsparse.workflow.results import DataSummary
@@ -31,6 +32,8 @@ _ID_NAME = re.compile(
 )
 # Whole numbers that rise from row to row are a count of the rows, if there are enough of them.
 _COUNTING_ROWS = 10
+# Numbers in a large table.
+_LARGE = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,16 @@ class Table:
     def task(self) -> str:
         """What they are."""
         return self.target.task
+
+    @property
+    def n_units(self) -> int:
+        """How many can be selected: columns, with those of a category counted once."""
+        return int(self.X.shape[1] - sum(part.size - 1 for part in self.groups.values()))
+
+    @property
+    def is_large(self) -> bool:
+        """Whether reading all numbers takes longer than a search among the features."""
+        return bool(self.X.shape[0] * self.X.shape[1] > _LARGE)
 
     def origin(self, column: int) -> str:
         """The name in the file of what a feature was made from."""
@@ -266,7 +279,7 @@ def _finished(
         X, names = _keep(X, names, ~counting)
     if identifiers:
         notes.append(f"Left out as identifiers of the rows: {listed(identifiers)}.")
-    X, filled = _without_gaps(X, names, text, impute, parts.target.y.shape[0])
+    X, filled = without_gaps(X, names, text, impute, parts.target.y.shape[0])
     notes += filled
     if not keep_all:
         constant = _constant(X)
@@ -316,77 +329,3 @@ def _constant(X: Any) -> Mask:
     if sp.issparse(X):
         return np.asarray(X.max(axis=0).toarray() == X.min(axis=0).toarray()).ravel()
     return np.asarray(X.max(axis=0) == X.min(axis=0))
-
-
-# ----------------------------------------------------------------------------------- the gaps
-def _without_gaps(
-    X: Any, names: list[str], text: Encoded, impute: str | None, n: int
-) -> tuple[Any, list[str]]:
-    """X with medians in the place of missing values, or a sentence that counts them."""
-    values = X.data if sp.issparse(X) else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        whole = bool(np.isfinite(values.sum(dtype=np.float64)))
-    per_column = np.zeros(len(names), dtype=np.intp) if whole else _gaps(X, names)
-    missing = {names[j]: int(per_column[j]) for j in np.flatnonzero(per_column).tolist()}
-    missing |= text.missing
-    if not missing:
-        return X, []
-    total = sum(missing.values())
-    if impute is None:
-        raise InputError(_refusal(missing, total, len(names) + text.n_columns))
-    if sp.issparse(X) and per_column.any():
-        raise InputError("Missing values in a sparse matrix cannot be imputed: fill them first.")
-    notes = []
-    empty = per_column == n
-    if per_column.any():
-        X = _filled(X, per_column)
-    if empty.any():
-        gone = [name for name, yes in zip(names, empty, strict=True) if yes]
-        notes.append(f"Columns without any value: {listed(gone)}.")
-    how = "the median of their column" + (
-        " (text: its most frequent value)" if text.missing else ""
-    )
-    counted = _count(total - int(per_column[empty].sum()), "missing value")
-    notes.append(f"{counted} in {_count(len(missing), 'column')} replaced by {how}, over all rows.")
-    return X, notes
-
-
-def _gaps(X: Any, names: list[str]) -> Index:
-    """Missing values of each column; infinity is refused."""
-    if sp.issparse(X):
-        csc = sp.csc_array(X)
-        column = np.repeat(np.arange(X.shape[1]), np.diff(csc.indptr))
-        infinite = np.isinf(csc.data)
-        bad = np.unique(column[infinite])
-        gaps = np.bincount(column[np.isnan(csc.data)], minlength=X.shape[1])
-    else:
-        bad = np.flatnonzero(np.isinf(X).any(axis=0))
-        gaps = np.isnan(X).sum(axis=0)
-    if bad.size:
-        who = listed([names[j] for j in bad.tolist()])
-        raise InputError(f"{who} {'holds' if bad.size == 1 else 'hold'} infinity: clip or --drop.")
-    return np.asarray(gaps)
-
-
-def _filled(X: Array, per_column: Index) -> Array:
-    """Medians in the place of missing values; zeros in columns without any value."""
-    X = np.array(X, order="F")
-    for j in np.flatnonzero(per_column).tolist():
-        gap = np.isnan(X[:, j])
-        X[gap, j] = 0.0 if gap.all() else np.median(X[~gap, j])
-    return X
-
-
-def _refusal(missing: dict[str, int], total: int, n_columns: int) -> str:
-    worst = sorted(missing.items(), key=lambda item: -item[1])[:3]
-    words = [f"{shown(name)} ({count:,})" for name, count in worst]
-    most = words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
-    return (
-        f"The table has {_count(total, 'missing value')} in {len(missing):,} of "
-        f"{_count(n_columns, 'column')}, most in {most}: fill them with --impute median, or leave "
-        "columns out with --drop."
-    )
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,7 +19,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rowsparse._arrays import Array, Index
-from rowsparse.evaluation import METRICS, default_estimators, folds, prediction_scores
+from rowsparse.evaluation import (
+    METRICS,
+    default_estimators,
+    folds,
+    prediction_scores,
+    select_for_each,
+)
 from rowsparse.workflow.errors import InputError
 from rowsparse.workflow.results import Confusion
 from rowsparse.workflow.running import Progress, in_threads, silent
@@ -43,6 +49,10 @@ class Validation:
         Name of the score.
     scores : array
         Of each fold, with the features selected in it.
+    ks : tuple of int
+        Numbers of features that were tried, and
+    over_k : array of shape (n_splits, n_ks)
+        the scores with each of them.
     baseline, chance : float
         Mean score with all features (NaN if not computed), and without any.
     confusion : Confusion or None
@@ -51,6 +61,8 @@ class Validation:
 
     metric: str
     scores: Array
+    ks: tuple[int, ...]
+    over_k: Array
     baseline: float
     chance: float
     confusion: Confusion | None
@@ -80,70 +92,99 @@ def table_folds(table: Table, cv: int, seed: int) -> list[tuple[Index, Index]]:
 
 def cross_validate(
     table: Table,
-    make_selector: Callable[[], Any],
+    selector: Any,
+    k: int,
     splits: list[tuple[Index, Index]],
     *,
+    also: Sequence[int] = (),
     n_jobs: int | None = None,
     progress: Progress = silent,
 ) -> Validation:
-    """Score a selector by a linear model, on folds that neither has seen."""
+    """Score a selector of k features by a linear model, on folds that neither has seen.
+
+    ``also`` are further numbers of features to score.
+    """
     n, d = table.X.shape
+    ks = tuple(sorted({k, *also}))
     model = next(iter(judges(table.task, n).values()))
-    with_all = n * n * d <= _TOO_LARGE
-    work = [partial(_fold, table, make_selector, model, train, test, with_all)
-            for train, test in splits]  # fmt: skip
+    fold = _Fold(table, selector, model, k, ks, with_all=n * n * d <= _TOO_LARGE)
     what = f"Cross-validation, {len(splits)} folds"
     progress(what, 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = in_threads(work, n_jobs, lambda count: progress(what, count / len(splits)))
-    metric = METRICS[table.task][0]
-    scores = np.array([fold.score for fold in found])
+        found = in_threads(
+            [partial(fold.judged, train, test) for train, test in splits],
+            n_jobs,
+            lambda count: progress(what, count / len(splits)),
+        )
+    over_k = np.array([judged.scores for judged in found])
     return Validation(
-        metric=metric,
-        scores=scores,
-        baseline=float(np.mean([fold.baseline for fold in found])),
-        chance=float(np.mean([fold.chance for fold in found])),
-        confusion=_confusion(table, splits, [fold.predicted for fold in found]),
+        metric=METRICS[table.task][0],
+        scores=over_k[:, ks.index(k)],
+        ks=ks,
+        over_k=over_k,
+        baseline=float(np.mean([judged.baseline for judged in found])),
+        chance=float(np.mean([judged.chance for judged in found])),
+        confusion=_confusion(table, splits, [judged.predicted for judged in found]),
     )
 
 
 @dataclass(frozen=True)
-class _Fold:
-    score: float
+class _Judged:
+    """A fold: the score with each number of features, and what was predicted with k of them."""
+
+    scores: list[float]
     baseline: float
     chance: float
     predicted: Any
 
 
-def _fold(
-    table: Table,
-    make_selector: Callable[[], Any],
-    model: Any,
-    train: Index,
-    test: Index,
-    all_: bool,
-) -> _Fold:
-    X, y = table.X, table.y
-    chosen = np.flatnonzero(make_selector().fit(X[train], y[train]).get_support())
-    part = X[:, chosen].toarray() if sp.issparse(X) else X[:, chosen]
-    fitted = make_pipeline(StandardScaler(), clone(model)).fit(part[train], y[train])
-    predicted = fitted.predict(part[test])
-    metric = METRICS[table.task][0]
+@dataclass(frozen=True)
+class _Fold:
+    """What is done in each fold."""
 
-    def score(answer: Any) -> float:
-        if metric == "accuracy":  # without the other metrics, which take longer than a fit
-            return float(np.mean(answer == y[test]))
-        return prediction_scores(table.task, y[test], answer)[metric]
+    table: Table
+    selector: Any
+    model: Any
+    k: int
+    ks: tuple[int, ...]
+    with_all: bool
 
-    guess = DummyRegressor() if table.task == "regression" else DummyClassifier()
-    chance = guess.fit(np.zeros((train.size, 1)), y[train]).predict(np.zeros((test.size, 1)))
-    baseline = np.nan
-    if all_:
-        everything = RidgeCV(np.logspace(-2, 4, 7)) if table.task == "regression" else clone(model)
+    def judged(self, train: Index, test: Index) -> _Judged:
+        """Select and learn from some samples, predict others."""
+        X, y = self.table.X, self.table.y
+        once = self.table.is_large and len(self.ks) > 1
+        chosen = select_for_each(self.selector, X[train], y[train], self.ks, along_path=once)
+        predicted = {k: self._predicted(chosen[k].support, train, test) for k in self.ks}
+        guess = DummyRegressor() if self.table.task == "regression" else DummyClassifier()
+        blind = guess.fit(np.zeros((train.size, 1)), y[train]).predict(np.zeros((test.size, 1)))
+        baseline = self._score(self._from_all(train, test), test) if self.with_all else np.nan
+        return _Judged(
+            [self._score(predicted[k], test) for k in self.ks],
+            baseline,
+            self._score(blind, test),
+            predicted[self.k],
+        )
+
+    def _predicted(self, chosen: Index, train: Index, test: Index) -> Any:
+        X, y = self.table.X, self.table.y
+        part = X[:, chosen].toarray() if sp.issparse(X) else X[:, chosen]
+        fitted = make_pipeline(StandardScaler(), clone(self.model)).fit(part[train], y[train])
+        return fitted.predict(part[test])
+
+    def _from_all(self, train: Index, test: Index) -> Any:
+        X, y = self.table.X, self.table.y
+        regression = self.table.task == "regression"
+        model = RidgeCV(np.logspace(-2, 4, 7)) if regression else clone(self.model)
         scaler = StandardScaler(with_mean=not sp.issparse(X))
-        baseline = score(make_pipeline(scaler, everything).fit(X[train], y[train]).predict(X[test]))
-    return _Fold(score(predicted), baseline, score(chance), predicted)
+        return make_pipeline(scaler, model).fit(X[train], y[train]).predict(X[test])
+
+    def _score(self, answer: Any, test: Index) -> float:
+        task, truth = self.table.task, self.table.y[test]
+        metric = METRICS[task][0]
+        if metric == "accuracy":  # without the other metrics, which take longer than a fit
+            return float(np.mean(answer == truth))
+        return prediction_scores(task, truth, answer)[metric]
 
 
 def _confusion(
