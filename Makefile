@@ -92,6 +92,6 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(FLOOR)/.test: pyproject.toml constraints-floor.txt | $(FLOOR_BIN)/python
-	@echo "environment: installing rowsparse[test] with the oldest dependencies into $(FLOOR)"
-	@$(FLOOR_BIN)/python -m pip install $(PIP_QUIET) -e ".[test]" -c constraints-floor.txt
+	@echo "environment: installing rowsparse[test,bio] with the oldest dependencies into $(FLOOR)"
+	@$(FLOOR_BIN)/python -m pip install $(PIP_QUIET) -e ".[test,bio]" -c constraints-floor.txt
 	@touch $@
