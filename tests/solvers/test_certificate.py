@@ -184,6 +184,30 @@ def test_capped_simplex_projection_satisfies_its_optimality_condition(seed):
         assert low - 1e-9 <= shift[inside].mean() <= high + 1e-9
 
 
+def test_resistance_is_the_slope_of_the_best_way_without_a_feature():
+    rng = np.random.default_rng(5)
+    X, Y = rng.standard_normal((20, 7)), rng.standard_normal((20, 2))
+    relaxation = Relaxation(X.T @ X, X.T @ Y, np.vdot(Y, Y), 4, 4.0, n_fixed=1)
+    s = np.array([1.0, 0.6, 0.7, 0.5, 0.4, 0.8, 0.0])
+    force = relaxation.resistance(relaxation.at(s))
+    free = np.arange(1, 6)
+    hessian = np.empty((5, 5))  # by differences of the gradient, -q
+    for column, j in enumerate(free):
+        step = np.zeros(7)
+        step[j] = 1e-5
+        change = relaxation.at(s + step).q - relaxation.at(s - step).q
+        hessian[:, column] = -change[free] / 2e-5
+    for at, j in enumerate(free):
+        # Minimise d'Hd / 2 with d_j = -s_j and sum d = 0; the multiplier of d_j is the slope.
+        rules = np.vstack([np.eye(5)[at], np.ones(5)])
+        system = np.block([[hessian, rules.T], [rules, np.zeros((2, 2))]])
+        solved = np.linalg.solve(system, np.concatenate([np.zeros(5), [-s[j], 0.0]]))
+        assert force[j] == pytest.approx(solved[5], rel=1e-3)
+    assert force[0] == force[6] == 0.0
+    alone = relaxation.resistance(relaxation.at(np.array([1.0, 1, 0.5, 0, 0, 0, 0])))
+    assert not alone.any()
+
+
 def test_relaxation_gradient_and_hessian_agree_with_differences():
     rng = np.random.default_rng(3)
     X, Y = rng.standard_normal((20, 6)), rng.standard_normal((20, 2))

@@ -25,6 +25,8 @@ _NEWTON_TRIES = 6
 _GRADIENT_TRIES = 12
 # Share of the mean curvature added to a Hessian that may be singular.
 _DAMPING = 1e-10
+# The same where what counts is not the next step but how stiff the features are.
+_STIFF_DAMPING = 1e-6
 
 
 def project_capped_simplex(v: Array, k: int) -> Array:
@@ -210,7 +212,26 @@ class Relaxation:
             free, hessian = free[stay], hessian.take(stay, axis=0).take(stay, axis=1)
         return None
 
-    def _hessian(self, point: Point, free: Index) -> Array:
+    def resistance(self, point: Point) -> Array:
+        """The force that it takes to push each fractional entry of s to 0, or 0 where none is.
+
+        To second order, phi rises by delta^2 / (2 C_jj) when s_j moves by delta and the other
+        fractional entries make up for it as well as they can, with C the inverse of the Hessian
+        among directions of sum 0. The slope at the end of that way is s_j / C_jj.
+        """
+        inside = self._inside(point.s)
+        inside[: self.n_fixed] = False
+        free = np.flatnonzero(inside)
+        forces = np.zeros_like(point.s)
+        if free.size < 2:
+            return forces
+        inverse = np.linalg.inv(self._hessian(point, free, _STIFF_DAMPING))
+        sums = inverse.sum(axis=1)
+        give = np.diag(inverse) - sums**2 / sums.sum()
+        forces[free] = point.s[free] / np.maximum(give, np.finfo(np.float64).tiny)
+        return forces
+
+    def _hessian(self, point: Point, free: Index, damping: float = _DAMPING) -> Array:
         """The Hessian of phi over some entries, a little damped."""
         G_F = self.G.take(free, axis=0)
         cross = G_F.take(point.active, axis=1) * point.root
@@ -219,12 +240,17 @@ class Relaxation:
         H -= Z.T @ Z
         u = point.u[free] * (np.sqrt(2.0) / self.ridge)
         H *= u @ u.T
-        H.flat[:: free.size + 1] += _DAMPING * np.trace(H) / free.size + 1e-300
+        H.flat[:: free.size + 1] += damping * np.trace(H) / free.size + 1e-300
         return H
+
+    @staticmethod
+    def _inside(s: Array) -> Mask:
+        inside: Mask = (s > _AT_BOUND) & (s < 1 - _AT_BOUND)
+        return inside
 
     def _free(self, point: Point) -> Mask:
         s, q = point.s, point.q
-        inside = (s > _AT_BOUND) & (s < 1 - _AT_BOUND)
+        inside = self._inside(s)
         level = self.level(point)
         enters = (s <= _AT_BOUND) & (q > level)
         leaves = (s >= 1 - _AT_BOUND) & (q < level)
@@ -235,7 +261,7 @@ class Relaxation:
     def level(self, point: Point) -> float:
         """The multiplier of sum s = k: the q that fractional entries have in common."""
         s, q = point.s, point.q
-        inside = (s > _AT_BOUND) & (s < 1 - _AT_BOUND)
+        inside = self._inside(s)
         if inside.any():
             weights = np.minimum(s[inside], 1 - s[inside])
             return float(weights @ q[inside] / weights.sum())

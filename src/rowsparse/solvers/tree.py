@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -140,13 +140,17 @@ class Harvest:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """The best bound of a node's relaxation, the W it comes from, and where it ended."""
+    """The best bound of a node's relaxation, the W it comes from, and where it ended.
+
+    ``force`` says how much the features of the working set resist being left out.
+    """
 
     bound: Bound
     features: Index
     W: Array
     working: Index
     s: Array
+    force: Array
 
 
 def never() -> bool:
@@ -273,7 +277,7 @@ class Subtree:
             bound = problem.bound(active, point.W, chosen, node.allowed, k)
             s = point.s[chosen.size :]
             if best is None or bound.value > best.bound.value:
-                best = Relaxed(bound, problem.features[active], point.W, working, s)
+                best = Relaxed(bound, problem.features[active], point.W, working, s, s)
             if best.bound.value >= self._threshold:
                 break
             level = relaxation.level(point) * (1.0 + _VIOLATION)
@@ -286,7 +290,10 @@ class Subtree:
             working = np.concatenate([working, entering])
             s = np.concatenate([s, np.zeros(entering.size)])
         assert best is not None
-        return Relaxed(best.bound, best.features, best.W, working, s)
+        force = np.zeros(working.size)
+        solved = relaxation.resistance(point)[chosen.size :]
+        force[: solved.size] = solved
+        return replace(best, working=working, s=s, force=force)
 
     def _screened(self, node: Node, bound: Bound, value: float) -> tuple[Index, Mask]:
         """``chosen`` and ``allowed`` less what is in no better choice and what is in all."""
@@ -319,15 +326,14 @@ class Subtree:
         if count == 2 and free.size <= _PAIRS:
             self._close(self._best_pair(problem, chosen, free))
             return
-        s, q = np.zeros(len(problem)), relaxed.bound.q
-        s[relaxed.working] = relaxed.s
+        s, force, q = np.zeros(len(problem)), np.zeros(len(problem)), relaxed.bound.q
+        s[relaxed.working], force[relaxed.working] = relaxed.s, relaxed.force
         if free.size < _COMPACT * len(problem):
             kept = np.sort(np.concatenate([chosen, free]))
             chosen, free = np.searchsorted(kept, chosen), np.searchsorted(kept, free)
-            s, q, allowed = s[kept], q[kept], allowed[kept]
+            s, force, q, allowed = s[kept], force[kept], q[kept], allowed[kept]
             home = Home.of(kept if home is None else home.kept[kept])
-        # Of the undecided ones the strongest: without it the bound rises most.
-        branch = int(free[np.argmax(s[free] + 1e-12 * q[free] / max(float(q.max()), 1e-300))])
+        branch = int(free[np.lexsort((q[free], s[free], force[free]))[-1]])
         rest = allowed.copy()
         rest[branch] = False
         for picked in (np.append(chosen, branch), chosen):
