@@ -106,10 +106,12 @@ def curves(
         for axes, (title, lines) in zip(grid, panels.items(), strict=False):
             for name, (at, values) in lines.items():
                 own = name == "TopK"
+                again, colour = divmod(names.index(name), len(_COLOURS))
                 axes.plot(
                     at, values, label=name, marker="o", markersize=2.5,
                     linewidth=2.4 if own else 1.2, zorder=3 if own else 2,
-                    color="#d62728" if own else _COLOURS[names.index(name) % len(_COLOURS)],
+                    linestyle="--" if again and not own else "-",
+                    color="#d62728" if own else _COLOURS[colour],
                 )  # fmt: skip
             axes.set(title=title, xlabel=x, ylabel=y)
             axes.grid(alpha=0.3)
