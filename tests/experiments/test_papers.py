@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from rowsparse.experiments import PAPERS, get_paper
 from rowsparse.experiments.pages import write_page
-from rowsparse.experiments.store import ResultStore
+from rowsparse.experiments.store import ResultStore, read_rows
+
+DOCS = Path(__file__).parents[2] / "docs"
+KEPT = sorted([*DOCS.glob("reproduction/*.jsonl"), *DOCS.glob("league.csv")])
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -42,6 +46,16 @@ def test_the_first_task_of_each_experiment_runs(name, tmp_path, benchmark_data):
     with ResultStore(tmp_path / "results.db", "quick") as store:
         kept = {e.name: store.rows(e.name) for e in paper.experiments}
     write_page(paper, kept, tmp_path / "docs")
+
+
+@pytest.mark.parametrize("rows", KEPT, ids=lambda path: path.stem)
+def test_kept_pages_are_those_of_their_rows(rows, tmp_path):
+    page = write_page(get_paper(rows.stem), read_rows(rows), tmp_path)
+    assert page.read_text() == rows.with_suffix(".md").read_text(), (
+        f"run `rowsparse reproduce {rows.stem} --rebuild --out {rows.parent}` again"
+    )
+    for picture in tmp_path.rglob("*.png"):
+        assert (rows.parent / picture.relative_to(tmp_path)).exists()
 
 
 def test_an_unknown_paper_is_refused():

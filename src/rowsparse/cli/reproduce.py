@@ -33,7 +33,7 @@ def run_reproduce(
     size = paper.quick if quick else paper.standard
     paper.chosen(only)
     prepare_folder(out)
-    rows_file = out / (f"{name}-quick.jsonl" if quick else f"{name}.jsonl")
+    rows_file = out / f"{name}{'-quick' if quick else ''}.{paper.rows_format}"
     failed = 0
     if not rebuild:
         with Display(quiet=quiet) as display, ResultStore(out / f"{name}.db", size.name) as store:

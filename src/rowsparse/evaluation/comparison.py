@@ -11,7 +11,7 @@ from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 from rowsparse._arrays import Array, Mask
 from rowsparse._validation import check_number
 
-__all__ = ["Comparison", "compare_over_datasets"]
+__all__ = ["Comparison", "compare_over_datasets", "holm"]
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,21 @@ def _pairwise(scores: Array) -> Array:
         difference = scores[:, i] - scores[:, j]
         if np.any(difference != 0):
             raw[at] = wilcoxon(difference, method="approx", zero_method="zsplit").pvalue
-    order = np.argsort(raw, kind="stable")
-    factors = np.arange(len(pairs), 0, -1)
-    corrected = np.empty(len(pairs))
-    corrected[order] = np.minimum(np.maximum.accumulate(raw[order] * factors), 1.0)
     table = np.ones((m, m))
-    for (i, j), p in zip(pairs, corrected, strict=True):
+    for (i, j), p in zip(pairs, holm(raw), strict=True):
         table[i, j] = table[j, i] = p
     return table
+
+
+def holm(p_values: Any) -> Array:
+    """p-values corrected for their number, step by step (Holm 1979).
+
+    >>> holm([0.01, 0.04, 0.03]).round(2).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    raw = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(raw, kind="stable")
+    corrected = np.empty(raw.size)
+    factors = np.arange(raw.size, 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(raw[order] * factors), 1.0)
+    return corrected

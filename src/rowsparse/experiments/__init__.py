@@ -8,8 +8,8 @@ from rowsparse.experiments.declare import Paper
 
 __all__ = ["PAPERS", "get_paper"]
 
-# One module each, in the order of their years.
-PAPERS = ("nie2010", "cai2013", "kong2014")
+# One module each, in the order of their years; last the table of all methods.
+PAPERS = ("nie2010", "cai2013", "kong2014", "an2021", "xu2023", "league")
 
 
 def get_paper(name: str) -> Paper:

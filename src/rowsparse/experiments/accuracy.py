@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import RidgeClassifier
 from sklearn.model_selection import (
     KFold,
     ShuffleSplit,
@@ -27,7 +28,7 @@ __all__ = ["accuracy_rows", "judges"]
 _MANY = 4000
 
 
-def judges(names: list[str], n: int, task: str) -> dict[str, Any]:
+def judges(names: list[str], n: int, task: str, trees: int = 100) -> dict[str, Any]:
     """The classifiers that the papers use, by the names of their tables."""
     machine: Any = SVC(kernel="linear", C=1.0)
     if n > _MANY:
@@ -36,7 +37,9 @@ def judges(names: list[str], n: int, task: str) -> dict[str, Any]:
         "1-NN": KNeighborsClassifier(n_neighbors=1),
         "3-NN": KNeighborsClassifier(n_neighbors=3),
         "linear SVM": machine,
-        "random forest": RandomForestClassifier(100, random_state=0),
+        # The ridge only keeps the solution apart where columns depend on each other.
+        "least squares": RidgeClassifier(alpha=1e-6),
+        "random forest": RandomForestClassifier(trees, random_state=0),
     }
     wrapped = {"linear SVM"} if task == "multilabel" else set()
     return {
@@ -48,18 +51,19 @@ def accuracy_rows(task: Task) -> list[Row]:
     """One method on one data set, over all k and folds of one repetition.
 
     The options are ``ks``; ``estimators``; ``protocol``; ``params`` of the selector; and
-    either ``folds`` or ``train_share`` with ``splits``.
+    either ``folds`` or ``train_share`` with ``splits``. ``dtype`` is that of the data unless given.
     """
     data = load(task.dataset, download=False)
     options = dict(task.options)
-    ks = [k for k in options["ks"] if k < data.X.shape[1]]
+    X = data.X.astype(options.get("dtype", data.X.dtype), copy=False)
+    ks = [k for k in options["ks"] if k <= X.shape[1]]
     selector = get_selector(_base(task.method), 1, **options.get("params", {}))
     curve = selection_curve(
         {task.method: selector},
-        data.X,
+        X,
         data.y,
         ks,
-        judges(options["estimators"], data.X.shape[0], data.task),
+        judges(options["estimators"], X.shape[0], data.task),
         cv=_folds(options, data.task, task.split),
         protocol=options["protocol"],
         random_state=task.split,

@@ -131,6 +131,8 @@ class Paper:
         First paragraphs of the page: the settings that are printed, and those that were chosen.
     sections : callable
         From the rows of each experiment, by its name, to the sections of the page.
+    rows_format : {"jsonl", "csv"}
+        How the rows are kept beside the page: csv is shorter where all rows have the same fields.
     """
 
     name: str
@@ -141,6 +143,7 @@ class Paper:
     quick: Size
     intro: str
     sections: Callable[[Mapping[str, list[Row]]], list[Section]]
+    rows_format: str = "jsonl"
 
     def chosen(self, only: str | None) -> tuple[Experiment, ...]:
         """All experiments, or the one with a name."""

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from rowsparse.experiments.declare import Experiment, Paper, Row, Size, Task
 from rowsparse.experiments.store import ResultStore
 
-__all__ = ["Progress", "pending", "run_paper"]
+__all__ = ["Progress", "limited", "pending", "run_paper"]
 
 Run = Callable[[Task], list[Row]]
 
@@ -140,7 +140,7 @@ def _done(run: Run, task: Task, time_limit: float | None) -> tuple[list[Row], fl
         # Runs of published settings warn by the thousand that they did not converge.
         warnings.simplefilter("ignore")
         try:
-            with _limited(time_limit):
+            with limited(time_limit):
                 rows = run(task)
         except Exception as error:
             rows = [
@@ -155,20 +155,25 @@ def _done(run: Run, task: Task, time_limit: float | None) -> tuple[list[Row], fl
 
 
 @contextmanager
-def _limited(seconds: float | None) -> Iterator[None]:
-    """Raise TimeoutError in the block after so many seconds, where the system can do that."""
+def limited(seconds: float | None, *, processor: bool = False) -> Iterator[None]:
+    """Raise TimeoutError in the block after so many seconds, where the system can do that.
+
+    Seconds on the clock, or of the processor, which do not depend on what else is running.
+    """
     main = threading.current_thread() is threading.main_thread()
     if seconds is None or not main or not hasattr(signal, "setitimer"):
         yield
         return
+    timer = signal.ITIMER_PROF if processor else signal.ITIMER_REAL
+    number = signal.SIGPROF if processor else signal.SIGALRM
 
     def expired(number: int, frame: Any) -> None:
         raise TimeoutError(f"stopped after {seconds:g} seconds")
 
-    before = signal.signal(signal.SIGALRM, expired)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(number, expired)
+    signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(timer, 0.0)
+        signal.signal(number, before)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import sqlite3
@@ -110,24 +112,52 @@ class ResultStore:
         return float(total[0])
 
     def write_text(self, path: Path, experiments: Iterable[str]) -> None:
-        """Write the rows as lines of JSON, small and stable: one line a row, six digits."""
-        lines = [
-            json.dumps({"experiment": name, **_rounded(row)}, sort_keys=True)
-            for name in experiments
-            for row in self.rows(name)
+        """Write the rows as lines of JSON or as a CSV file: one line a row, six digits."""
+        rows = [
+            {"experiment": name, **_rounded(row)} for name in experiments for row in self.rows(name)
         ]
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = "\n".join(lines) + "\n"
+        if path.suffix == ".csv":
+            text = _as_csv(rows)
+        else:
+            text = "".join(json.dumps(row, sort_keys=True) + "\n" for row in rows)
         write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def read_rows(path: Path) -> dict[str, list[Row]]:
     """Rows by experiment, from what :meth:`ResultStore.write_text` wrote."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".csv":
+        rows = [_from_csv(row) for row in csv.DictReader(io.StringIO(text))]
+    else:
+        rows = [json.loads(line) for line in text.splitlines()]
     found: dict[str, list[Row]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in rows:
         found.setdefault(row.pop("experiment"), []).append(row)
     return found
+
+
+def _as_csv(rows: list[Row]) -> str:
+    """Fields in the order of their first use; what a row does not have is left empty."""
+    fields = list(dict.fromkeys(name for row in rows for name in row))
+    file = io.StringIO()
+    writer = csv.DictWriter(file, fields or ["experiment"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def _from_csv(row: dict[str, str]) -> Row:
+    return {name: _value(text) for name, text in row.items() if text != ""}
+
+
+def _value(text: str) -> str | int | float:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 def _plain(row: Row) -> Row:
