@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
 
 from rowsparse._arrays import Array, Index, Mask
 
@@ -225,9 +225,13 @@ class Relaxation:
         forces = np.zeros_like(point.s)
         if free.size < 2:
             return forces
-        inverse = np.linalg.inv(self._hessian(point, free, _STIFF_DAMPING))
-        sums = inverse.sum(axis=1)
-        give = np.diag(inverse) - sums**2 / sums.sum()
+        hessian = self._hessian(point, free, _STIFF_DAMPING)
+        factor, failed = dpotrf(hessian.T, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return forces
+        sums = dpotrs(factor, np.ones(free.size), lower=1)[0]
+        inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+        give = inverse.diagonal() - sums**2 / sums.sum()
         forces[free] = point.s[free] / np.maximum(give, np.finfo(np.float64).tiny)
         return forces
 

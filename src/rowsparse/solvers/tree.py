@@ -291,8 +291,9 @@ class Subtree:
             s = np.concatenate([s, np.zeros(entering.size)])
         assert best is not None
         force = np.zeros(working.size)
-        solved = relaxation.resistance(point)[chosen.size :]
-        force[: solved.size] = solved
+        if best.bound.value < self._threshold:
+            solved = relaxation.resistance(point)[chosen.size :]
+            force[: solved.size] = solved
         return replace(best, working=working, s=s, force=force)
 
     def _screened(self, node: Node, bound: Bound, value: float) -> tuple[Index, Mask]:
