@@ -290,6 +290,20 @@ def test_a_sparse_matrix_is_never_made_dense(monkeypatch):
     assert peak[0] < 20e6  # 800 MB dense, 1.2 MB as it is
 
 
+@pytest.mark.parametrize("kind", ["float32", "csr float32", "strict float32", "c"])
+def test_products_in_double_precision_on_request(kind):
+    X = np.random.default_rng(4).standard_normal((30, 8)) + 3.0
+    design, _ = make_design(KINDS[kind](X), center=True, scale=True)
+    double = design.in_double()
+    assert (double is design) == (kind == "c")
+    held = X if kind == "c" else X.astype(np.float32).astype(np.float64)
+    expected, _ = make_design(held, center=True, scale=True)
+    W = np.random.default_rng(5).standard_normal((8, 2))
+    # Mean and scale come from the design itself, and are in double precision there.
+    np.testing.assert_allclose(double.matmul(W), expected.matmul(W), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(double.gram(), expected.gram(), rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray])
 def test_float32_never_becomes_a_float64_copy(layout):
     X = layout(np.random.default_rng(0).standard_normal((6_000, 2_000), dtype=np.float32))

@@ -173,6 +173,19 @@ def test_published_objective_falls_monotonically_without_intercept():
     assert np.count_nonzero(row_norms(s.W) > 0) == 50
 
 
+def test_published_steps_survive_single_precision():
+    rng = np.random.default_rng(6)
+    # Columns that are nearly alike, samples that are fitted, a weak penalty: all at once.
+    X = (rng.standard_normal((200, 3)) @ rng.standard_normal((3, 60))).astype(np.float32)
+    X += 1e-3 * rng.standard_normal(X.shape).astype(np.float32)
+    Y = np.eye(2)[(X[:, 0] > 0).astype(int)]
+    answers = []
+    for held in (X, X.astype(np.float64)):
+        design, _ = make_design(held, center=True, scale=True)
+        answers.append(rfs_published(design, Y, 1e-3, max_iter=40))
+    assert answers[0].objective == pytest.approx(answers[1].objective, rel=1e-6)
+
+
 def test_published_constant_feature_is_penalised():
     X, Y = problem_data()
     design, _ = make_design(X, center=True, scale=True)

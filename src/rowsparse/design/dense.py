@@ -150,6 +150,9 @@ class DenseDesign(ImplicitDesign):
             Z[rows] = (block / unit - offset) * (inv_scale * unit)
         return DenseDesign(Z, mean=None, inv_scale=np.ones(self.shape[1]))
 
+    def _doubled(self) -> Any:
+        return self._xp.astype(self._X, self._xp.float64)
+
     def _sum_of_squares(self) -> Array:
         total = np.zeros(self.shape[1])
         for _, Z in self._transformed_rows():
@@ -172,6 +175,7 @@ class DenseDesign(ImplicitDesign):
         total = np.zeros((d, d))
         for rows, Z in self._transformed_rows():
             if weights is not None:
-                Z *= np.sqrt(weights[rows])[:, None].astype(Z.dtype)
+                # Weights may span many decades, more than single precision can sum up.
+                Z = np.sqrt(weights[rows])[:, None] * Z
             total += Z.T @ Z
         return total

@@ -92,6 +92,10 @@ class Design(ABC):
         diag(sqrt(weights)) (Z - 1 shift'). Without ``center`` the shift is zero.
         """
 
+    def in_double(self) -> Design:
+        """The same design with all products in double precision."""
+        return self
+
     def gram_columns(self, columns: Index) -> Array:
         """Z' Z[:, columns], d x len(columns)."""
         return self.rmatmul(self.columns(columns).astype(np.float64, copy=False))
@@ -183,6 +187,10 @@ class ImplicitDesign(Design):
         """
 
     @abstractmethod
+    def _doubled(self) -> Any:
+        """X in double precision."""
+
+    @abstractmethod
     def _sum_of_squares(self) -> Array:
         """Squared column norms of Z."""
 
@@ -231,6 +239,13 @@ class ImplicitDesign(Design):
         row_scale = np.sqrt(weights)
         view = type(self)(self._X, mean=mean, inv_scale=self.inv_scale, row_scale=row_scale)
         return view, shift
+
+    def in_double(self) -> ImplicitDesign:
+        if self.dtype == np.float64:
+            return self
+        return type(self)(
+            self._doubled(), mean=self.mean, inv_scale=self.inv_scale, row_scale=self.row_scale
+        )
 
 
 class WithColumn(Design):

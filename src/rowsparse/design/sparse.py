@@ -69,6 +69,9 @@ class SparseDesign(ImplicitDesign):
         offset = None if mean is None else mean / unit
         return SparseDesign(copy, mean=offset, inv_scale=inv_scale * unit)
 
+    def _doubled(self) -> Any:
+        return self._X.astype(np.float64)
+
     def _sum_of_squares(self) -> Array:
         n, d = self.shape
         r = np.ones(n) if self.row_scale is None else self.row_scale

@@ -76,7 +76,7 @@ OTHERS = {
     "cdlsr published": "CD-LSR, published",
     "topk": "TopK",
 }
-LABELS = {**OTHERS, **SPARSE}
+LABELS = {name: label for name, label in OTHERS.items() if name not in SPARSE} | SPARSE
 # What takes no part in a placing: not a selection, or a second setting of a method.
 UNPLACED = ("allfeatures", "topk alpha 0")
 JUDGE = ESTIMATORS[0]

@@ -120,6 +120,8 @@ def rfs_published(
 
     An intercept is what the paper suggests: a constant feature, penalised like all others.
     """
+    # Its weights grow without bound where samples are fitted: too much for single precision.
+    design = design.in_double()
     d = design.shape[1]
     if fit_intercept:
         design = WithColumn(design, np.ones(design.shape[0]))
