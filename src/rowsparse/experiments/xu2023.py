@@ -147,6 +147,7 @@ def sections(rows: Mapping[str, list[Row]]) -> list[Section]:
 
 
 _FIGURE5_TEXT = """
+Which data sets and which k the printed figure shows is not known to us; taken are these.
 Mean of the loss after so many iterations with k = 5, a finished run counting with its last value;
 RPFS by its own loss, the sum of norms. Random coefficients begin far above the loss without
 features: the curves are cut at 1.2. An iteration of CD-LSR is a sweep over all k features, and its
