@@ -216,15 +216,17 @@ def test_the_score_is_told_around_the_k_asked_for(classes: Table) -> None:
     curve = result.curve
     assert curve is not None
     assert not result.k_was_chosen
-    assert curve.ks == (1, 2, 3, 4, 6, 8)
+    assert curve.ks == (1, 2, 4, 6)
     assert curve.chosen_k == 4
-    assert curve.mean[3] == result.score
-    assert curve.sd[3] == result.score_sd
-    assert select(classes, 6, stability=0).curve.mean[-3] == curve.mean[4]
+    assert curve.mean[2] == result.score
+    assert curve.sd[2] == result.score_sd
+    other = select(classes, 6, stability=0).curve
+    assert other.ks == (2, 3, 6, 9)
+    assert (other.mean[0], other.mean[2]) == (curve.mean[1], curve.mean[3])
     assert select(classes, 4, stability=0, cv=0).curve is None
     forced = select(classes, 4, include="f0, f1", exclude="f2, f3, f4, f5, f6", stability=0).curve
-    assert forced.ks == (2, 3, 4, 6)
-    assert select(classes, 4, method="rfs", stability=0).curve.ks == (2, 4, 8)
+    assert forced.ks == (2, 4, 6)
+    assert select(classes, 4, method="rfs", stability=0).curve.ks == (2, 4, 6)
 
 
 def test_large_tables_are_read_once_in_a_fold(classes: Table, monkeypatch: Any) -> None:

@@ -28,7 +28,7 @@ _SCORING = {"accuracy": "accuracy", "macro_f1": "f1_macro", "r2": "r2"}
 
 # Shares of the k asked for at which the score is told too: of methods that are quick at each k,
 # of those that are not, and of large tables, where more features than asked for take long.
-_SHARES, _FEW_SHARES, _SMALLER = (0.25, 0.5, 0.75, 1.5, 2.0), (0.5, 2.0), (0.25, 0.5, 0.75)
+_SHARES, _FEW_SHARES, _SMALLER = (0.25, 0.5, 1.5), (0.5, 1.5), (0.25, 0.5, 0.75)
 
 Splits = list[tuple[Index, Index]]
 
