@@ -51,19 +51,18 @@ def accuracy_rows(task: Task) -> list[Row]:
     """One method on one data set, over all k and folds of one repetition.
 
     The options are ``ks``; ``estimators``; ``protocol``; ``params`` of the selector; and
-    either ``folds`` or ``train_share`` with ``splits``. ``dtype`` is that of the data unless given.
+    either ``folds`` or ``train_share`` with ``splits``.
     """
     data = load(task.dataset, download=False)
     options = dict(task.options)
-    X = data.X.astype(options.get("dtype", data.X.dtype), copy=False)
-    ks = [k for k in options["ks"] if k <= X.shape[1]]
+    ks = [k for k in options["ks"] if k <= data.X.shape[1]]
     selector = get_selector(_base(task.method), 1, **options.get("params", {}))
     curve = selection_curve(
         {task.method: selector},
-        X,
+        data.X,
         data.y,
         ks,
-        judges(options["estimators"], X.shape[0], data.task),
+        judges(options["estimators"], data.X.shape[0], data.task),
         cv=_folds(options, data.task, task.split),
         protocol=options["protocol"],
         random_state=task.split,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from importlib import import_module
 from inspect import signature
@@ -57,8 +58,9 @@ class RankingPeer(Peer):
         self.order_ = self._ranked(X, y)
         return self._keep(self.order_[: self.n_features_to_select], X.shape[1])
 
+    @abstractmethod
     def _ranked(self, X: Array, y: Array) -> Index:
-        raise NotImplementedError
+        """All features, the best first."""
 
 
 class MutualInformation(RankingPeer):

@@ -114,8 +114,6 @@ def accuracy_tasks(size: Size) -> list[Task]:
                     "ks": list(chosen),
                     "estimators": list(ESTIMATORS),
                     "folds": 5,
-                    # In single precision small penalties of RFS leave no definite matrix.
-                    "dtype": "float64",
                     "protocol": protocol,
                     "params": params,
                 }
