@@ -9,7 +9,7 @@ from sklearn.feature_selection import RFE, SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from rowsparse import CRFS, MTFS, RFS, LpInf, TopK
+from rowsparse import CRFS, MTFS, RFS, AllFeatures, LpInf, TopK
 from rowsparse.evaluation import select_for_each, with_count
 
 
@@ -80,6 +80,12 @@ def test_more_features_than_columns_are_all(digits):
     X, y = digits
     found = select_for_each(SelectKBest(f_classif), X, y, [5, 1000])
     assert found[1000].support.tolist() == list(range(64))
+
+
+def test_everything_is_everything_for_every_k(digits):
+    X, y = digits
+    found = select_for_each(AllFeatures(), X, y, [2, 4])
+    assert all(s.support.tolist() == list(range(X.shape[1])) for s in found.values())
 
 
 def test_seeds_are_for_selectors_without_one(digits):

@@ -30,8 +30,6 @@ class AllFeatures(ScoreSelector):
         True and 1 throughout, for constant columns too.
     scores_ : array of shape (n_features,)
         1, or 0 for constant columns.
-    order_ : array of int, shape (n_features,)
-        The features as they come, the constant ones last.
     task_, classes_
         What y was taken for, and the classes if it held any.
 
@@ -65,6 +63,5 @@ class AllFeatures(ScoreSelector):
         # Constant columns are meant to stay: no warning, and no error if there are no others.
         choice = self._choose(sample)
         self._forget_last_fit()
-        self.order_ = np.argsort(~choice.varies, kind="stable")
         self._expose_targets(sample.targets)
         self._expose_choice(choice.scores, np.arange(sample.k), choice.varies, choice.strength)
