@@ -26,6 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"experiments", "demo", "workflow"}),
     frozenset({"report"}),
     frozenset({"cli"}),
+    frozenset({"__main__"}),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
 WITHOUT_SKLEARN = {"rows", "design", "solvers", "deep"}

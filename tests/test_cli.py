@@ -166,7 +166,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 def test_as_a_process(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "rowsparse.cli", "demo", "-k", "0", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "rowsparse", "demo", "-k", "0", "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stdout == ""

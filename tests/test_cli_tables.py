@@ -518,7 +518,7 @@ def test_ctrl_c_on_the_process(tmp_path: Path) -> None:
     X = rng.standard_normal((60, 400))
     np.savez(tmp_path / "hard.npz", X=X, y=rng.integers(0, 3, 60))
     command = [
-        sys.executable, "-m", "rowsparse.cli", "select", str(tmp_path / "hard.npz"), "-k", "15",
+        sys.executable, "-m", "rowsparse", "select", str(tmp_path / "hard.npz"), "-k", "15",
         "--certify", "--time-limit", "300", "--alpha", "0.05", "--out", str(tmp_path / "out"),
     ]  # fmt: skip
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

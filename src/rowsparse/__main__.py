@@ -1,4 +1,4 @@
-"""``python -m rowsparse.cli`` is the ``rowsparse`` command."""
+"""``python -m rowsparse`` is the ``rowsparse`` command."""
 
 from rowsparse.cli.app import main
 
