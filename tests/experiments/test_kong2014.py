@@ -146,3 +146,16 @@ def test_slow_methods_are_repeated_only_when_asked_to():
     assert repeats(accuracy_tasks(every), "lpinf p = 0.5", "honest") == 5
     assert repeats(label_tasks(size), "mtfs", "honest") == 1
     assert repeats(label_tasks(every), "mtfs", "honest") == 5
+
+
+def test_a_residue_of_more_rows_than_asked_for_is_marked():
+    cell = {"method": "lpinf published", "start": "ridge", "scaling": "unit sd", "floor": 0.0}
+    rows = [
+        {"dataset": "glioma", **cell, "p": p, "penalised": value, "rows": count}
+        for p, value, count in ((0.1, 4.5, 20), (0.25, 4.6, 31), (1.0, 0.2, 4434))
+    ]
+    table = kong2014._table(rows, "glioma")
+    assert "| 4.5000 | 4.6000* |" in table
+    assert "| 0.2000* |" in table
+    assert "up to 31 (GLIOMA, p = 0.25)" in kong2014._stars(rows)
+    assert kong2014._stars(rows[:1]) == ""

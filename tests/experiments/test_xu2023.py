@@ -151,8 +151,8 @@ def test_the_best_of_the_grid_is_chosen_for_each_k():
     best = {row["k"]: row["accuracy"] for row in every if row["method"] == "rfs best"}
     assert best == {5: 0.9, 20: 0.6}
     assert not any(row["method"] == "crfs best" for row in every)
-    found = xu2023_accuracy.means(every, "srbct", "published", "linear SVM")
-    assert found["rfs best"] == pytest.approx(75.0)
+    found = xu2023_accuracy.means(every, xu2023_accuracy.LABELS, "linear SVM")
+    assert found["published"]["srbct"]["rfs best"] == pytest.approx(75.0)
 
 
 def test_places_and_gains_follow_from_the_rows():
@@ -162,8 +162,8 @@ def test_places_and_gains_follow_from_the_rows():
         for protocol in ("published", "honest")
     ]
     text = xu2023_accuracy._text(rows)
-    assert "SRBCT: TopK (places of 3: CD-LSR as published 2, TopK 1)" in text
-    assert "adds 10.0 points in the mean, at most 10.0" in text
+    assert "honest protocol – SRBCT: TopK. Places of CD-LSR as published – SRBCT: 2 of 3." in text
+    assert "adds 10.0 points on average, and up to 10.0." in text
     assert "left out: CAE, FIRDL" in text
 
 

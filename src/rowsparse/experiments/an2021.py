@@ -7,18 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from rowsparse.experiments.an2021_objective import (
-    convergence_section,
-    listed,
-    objective_section,
-    of_dataset,
-)
+from rowsparse.evaluation import PROTOCOLS
+from rowsparse.experiments.an2021_objective import convergence_section, objective_section
 from rowsparse.experiments.an2021_runs import (
     DATASETS,
     ESTIMATORS,
     LABELS,
     OTHER_LABELS,
-    PROTOCOLS,
     RFS_GAMMAS,
     accuracy_tasks,
     convergence_rows,
@@ -31,11 +26,16 @@ from rowsparse.experiments.an2021_runs import (
     settings_tasks,
 )
 from rowsparse.experiments.declare import Experiment, Figure, Paper, Row, Section, Size
-from rowsparse.experiments.pages import (
-    curves,
-    markdown_table,
-    mean_and_sd,
-    method_panels,
+from rowsparse.experiments.pages import curves, mean_and_sd, method_panels
+from rowsparse.experiments.standings import (
+    listed,
+    means_by_protocol,
+    means_over_k,
+    means_table,
+    of_dataset,
+    place,
+    protocol_table,
+    standings_text,
 )
 
 OWN = "nmapg published"
@@ -48,52 +48,16 @@ _DRAWN = {
         "informationgain", "relieff", "topk",
     )
 }  # fmt: skip
-# Means that differ by less are the same but for rounding.
-_TIE = 1e-9
-
-
-def _means(rows: Sequence[Row], what: str, methods: Mapping[str, str], **where: Any) -> Any:
-    """Means over k and splits, by data set and method, of what was run."""
-    found: dict[str, dict[str, float]] = {}
-    for dataset in DATASETS:
-        own = of_dataset(rows, dataset)
-        for method in methods:
-            mean, _, n = mean_and_sd(own, what, method=method, **where)
-            if n:
-                found.setdefault(dataset, {})[method] = mean
-    return found
-
-
-def _table(blocks: Mapping[str, Any], methods: Mapping[str, str], what: str, form: str) -> str:
-    """Methods by data sets, with one line for each of the named blocks of means."""
-    ran = [d for d in DATASETS if any(d in means for means in blocks.values())]
-    lines = []
-    for method, label in methods.items():
-        for name, means in blocks.items():
-            values = [means.get(d, {}).get(method) for d in ran]
-            if any(value is not None for value in values):
-                cells = ["–" if value is None else format(value, form) for value in values]
-                lines.append([label, name, *cells])
-    return markdown_table(["method", what, *(DATASETS[d] for d in ran)], lines)
 
 
 def _redundancy_table(rows: Sequence[Row]) -> str:
-    blocks = {name: _means(rows, rate, LABELS) for rate, name in RATES.items()}
-    return _table(blocks, LABELS, "rate", ".3f")
-
-
-def place(values: Mapping[str, float], method: str, *, sign: int) -> int:
-    """1 for the best; those that share a value share the place. ``sign`` is 1 if less is better.
-
-    >>> place({"a": 0.9, "b": 0.7, "c": 0.7}, "b", sign=-1)
-    2
-    """
-    return 1 + sum(sign * value < sign * values[method] - _TIE for value in values.values())
+    blocks = {name: means_over_k(rows, rate, DATASETS, LABELS) for rate, name in RATES.items()}
+    return means_table(blocks, DATASETS, LABELS, what="rate", form=".3f")
 
 
 def _redundancy_text(rows: Sequence[Row]) -> str:
     """Where NmAPG stands by either rate, and whether the rates agree on who is first."""
-    means = {rate: _means(rows, rate, LABELS) for rate in RATES}
+    means = {rate: means_over_k(rows, rate, DATASETS, LABELS) for rate in RATES}
     ran = [dataset for dataset in DATASETS if OWN in means["absolute"].get(dataset, {})]
     if not ran:
         return "Not run."
@@ -149,50 +113,13 @@ def _redundancy_section(rows: Sequence[Row]) -> Section:
 
 
 def _accuracy_table(rows: Sequence[Row], methods: Mapping[str, str], estimator: str) -> str:
-    blocks = {
-        protocol: {
-            dataset: {method: 100 * value for method, value in own.items()}
-            for dataset, own in _means(
-                rows, "accuracy", methods, estimator=estimator, protocol=protocol
-            ).items()
-        }
-        for protocol in PROTOCOLS
-    }
-    return _table(blocks, methods, "protocol", ".1f")
+    found = means_by_protocol(rows, DATASETS, methods, estimator=estimator)
+    return protocol_table(found, DATASETS, methods)
 
 
 def _accuracy_text(rows: Sequence[Row], estimator: str) -> str:
-    """Places of NmAPG, the first ones, and what selecting on all samples adds."""
-    parts, by_protocol = [], {}
-    for protocol in PROTOCOLS:
-        means = _means(rows, "accuracy", LABELS, estimator=estimator, protocol=protocol)
-        by_protocol[protocol] = means
-        if means:
-            firsts = {
-                DATASETS[d]: " and ".join(LABELS[m] for m in own if place(own, m, sign=-1) == 1)
-                for d, own in means.items()
-            }
-            places = {
-                DATASETS[d]: f"{place(own, OWN, sign=-1)} of {len(own)}"
-                for d, own in means.items()
-                if OWN in own
-            }
-            parts.append(
-                f"Best mean over k, {protocol} protocol – {listed(firsts)}. Places of NmAPG as "
-                f"published – {listed(places) or 'not run'}."
-            )
-    gains = [
-        100 * (by_protocol["published"][d][m] - value)
-        for d, own in by_protocol["honest"].items()
-        for m, value in own.items()
-        if m in by_protocol["published"].get(d, {})
-    ]
-    if gains:
-        parts.append(
-            f"Selecting on all samples adds {np.mean(gains):.1f} points on average, and up to "
-            f"{max(gains):.1f}."
-        )
-    return "\n".join(f"- {part}" for part in parts) or "Not run."
+    found = means_by_protocol(rows, DATASETS, LABELS, estimator=estimator)
+    return standings_text(found, DATASETS, LABELS, {OWN: "NmAPG as published"})
 
 
 def _accuracy_section(rows: Sequence[Row], estimator: str) -> Section:
@@ -220,7 +147,7 @@ def best_setting(
 
     Of several that are best the one nearest to the last is named.
     """
-    means = _means(rows, "accuracy", dict.fromkeys(reversed(methods), ""), **where)
+    means = means_over_k(rows, "accuracy", DATASETS, dict.fromkeys(reversed(methods), ""), **where)
     return {
         dataset: (max(own, key=own.__getitem__), max(own.values()), own[methods[-1]])
         for dataset, own in means.items()

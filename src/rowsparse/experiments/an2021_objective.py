@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from rowsparse.experiments.an2021_runs import CONVERGENCE, CONVERGENCE_K, DATASETS, STEPS
 from rowsparse.experiments.declare import Figure, Row, Section
 from rowsparse.experiments.pages import Panels, curves, markdown_table, mean_and_sd
+from rowsparse.experiments.standings import listed, of_dataset
 
 # Share of the least F_mu within which an iteration has arrived.
 NEAR = 0.01
@@ -24,20 +24,6 @@ OBJECTIVE_LABELS = {
     "topk": "TopK",
     "topk l21": "TopK, ℓ2,1",
 }
-
-
-def of_dataset(rows: Sequence[Row], dataset: str) -> list[Row]:
-    """The rows of one data set."""
-    return [row for row in rows if row.get("dataset") == dataset]
-
-
-def listed(values: Mapping[str, Any]) -> str:
-    """Names and values in a sentence.
-
-    >>> listed({"Yale": 1, "USPS": 2})
-    'Yale: 1; USPS: 2'
-    """
-    return "; ".join(f"{name}: {value}" for name, value in values.items())
 
 
 def arrival(row: Row, least: float) -> int | None:

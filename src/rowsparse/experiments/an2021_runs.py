@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from rowsparse._arrays import Array, Index
 from rowsparse.datasets import load
 from rowsparse.design import Design, make_design
-from rowsparse.evaluation import redundancy, select_for_each
+from rowsparse.evaluation import PROTOCOLS, redundancy, select_for_each
 from rowsparse.experiments.accuracy import accuracy_rows
 from rowsparse.experiments.declare import Row, Size, Task
 from rowsparse.rows import (
@@ -97,7 +97,6 @@ OBJECTIVE_METHODS: dict[str, dict[str, Any]] = {
     "topk": {**SEARCH, "fit_intercept": False},
     "topk l21": {**SEARCH, "loss": "l21", "gamma": GAMMA, "fit_intercept": False},
 }
-PROTOCOLS = ("honest", "published")
 ESTIMATORS = ("1-NN", "linear SVM")
 ACCURACY_KS = (1, 5, 10, 20, 30, 50)
 REDUNDANCY_KS = (5, 10, 20, 50)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from rowsparse.evaluation import PROTOCOLS
 from rowsparse.experiments.accuracy import accuracy_rows
 from rowsparse.experiments.cai2013_runs import (
     DATASETS,
     ESTIMATORS,
     LABELS,
     PRINTED,
-    PROTOCOLS,
     RUN_LABELS,
     TABLE_KS,
     accuracy_tasks,
@@ -28,6 +28,9 @@ from rowsparse.experiments.pages import (
     mean_and_sd,
     method_panels,
 )
+from rowsparse.experiments.standings import means_by_protocol, protocol_table, standings_text
+
+_WATCHED = {"rpfs published": "RPFS as published"}
 
 
 def pooled(rows: list[Row], what: str, **where: Any) -> list[Any]:
@@ -204,48 +207,6 @@ def _start_panels(rows: list[Row]) -> Panels:
     return panels
 
 
-def _accuracy_table(rows: list[Row], estimator: str) -> str:
-    """Mean accuracy over k = 1..10."""
-    lines = []
-    for method, label in LABELS.items():
-        for protocol in PROTOCOLS:
-            cells = []
-            for dataset in DATASETS:
-                where = {"dataset": dataset, "method": method, "protocol": protocol}
-                mean, _, n = mean_and_sd(rows, "accuracy", estimator=estimator, **where)
-                cells.append(f"{100 * mean:.1f}" if n else "–")
-            if set(cells) != {"–"}:
-                lines.append([label, protocol, *cells])
-    return markdown_table(["method", "protocol", *DATASETS.values()], lines)
-
-
-def _accuracy_text(rows: list[Row], estimator: str) -> str:
-    """Who is first in each data set, and how much selecting on all samples adds."""
-    firsts, gains = [], []
-    for dataset, title in DATASETS.items():
-        means: dict[str, dict[str, float]] = {protocol: {} for protocol in PROTOCOLS}
-        for protocol in PROTOCOLS:
-            for method in LABELS:
-                where = {"dataset": dataset, "method": method, "protocol": protocol}
-                mean, _, n = mean_and_sd(rows, "accuracy", estimator=estimator, **where)
-                if n:
-                    means[protocol][method] = 100 * mean
-        honest = means["honest"]
-        if honest:
-            order = sorted(honest, key=lambda method: -honest[method])
-            first = LABELS[order[0]]
-            place = order.index("rpfs published") + 1 if "rpfs published" in order else 0
-            firsts.append(f"{title} {first} (RPFS as published: place {place} of {len(order)})")
-        both = set(honest) & set(means["published"])
-        gains += [means["published"][method] - honest[method] for method in both]
-    if not firsts:
-        return "Not run."
-    added = ""
-    if gains:
-        added = f" Selecting on all samples adds {np.mean(gains):.1f} points on average."
-    return f"Best mean over k = 1..10, honest protocol: {'; '.join(firsts)}.{added}"
-
-
 def sections(rows: Mapping[str, list[Row]]) -> list[Section]:
     """Figures 1 and 2, Table 2, Figure 3, and the settings that are not printed."""
     curves_of, table = rows.get("figures", []), rows.get("table2", [])
@@ -261,9 +222,11 @@ def sections(rows: Mapping[str, list[Row]]) -> list[Section]:
                 caption = f"Accuracy of {estimator} over the number of features, {protocol}."
                 draw = curves(panels, x="features", y="accuracy, %", columns=2)
                 figures.append(Figure(name, caption, draw))
+        found = means_by_protocol(curves_of, DATASETS, LABELS, estimator=estimator)
+        standing = standings_text(found, DATASETS, LABELS, _WATCHED)
         text = (
-            f"{_FIGURE_TEXT.strip()}\n\n{_accuracy_text(curves_of, estimator)}\n\n"
-            f"Mean accuracy in percent over k = 1 to 10:\n\n{_accuracy_table(curves_of, estimator)}"
+            f"{_FIGURE_TEXT.strip()}\n\n{standing}\n\nMean accuracy in percent over k = 1 to 10:"
+            f"\n\n{protocol_table(found, DATASETS, LABELS)}"
         )
         parts.append(Section(f"{title}: {estimator}", text, tuple(figures)))
     panels = _start_panels(table)

@@ -10,6 +10,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from rowsparse._arrays import Array, Index
 from rowsparse.datasets import load
+from rowsparse.evaluation import PROTOCOLS
 from rowsparse.experiments.declare import Row, Size, Task
 from rowsparse.rows import row_norms
 from rowsparse.selectors import get_selector
@@ -22,7 +23,6 @@ TRAIN_SHARE = 0.2
 # solution of MTFS, k = 1..10, 1-NN and a linear SVM with C = 1.
 KS = tuple(range(1, 11))
 ESTIMATORS = {"1-NN": "Figure 1", "linear SVM": "Figure 2"}
-PROTOCOLS = ("honest", "published")
 # The start's scale is not printed; that of 0.03 comes near the printed objectives.
 PRINTED_STEPS = {"variant": "published", "mu": 0.01, "init_scale": 0.03}
 METHODS: dict[str, dict[str, Any]] = {

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rowsparse.evaluation import PROTOCOLS
 from rowsparse.experiments.accuracy import accuracy_rows
 from rowsparse.experiments.declare import Experiment, Figure, Paper, Row, Section, Size
 from rowsparse.experiments.kong2014_runs import (
@@ -15,8 +16,8 @@ from rowsparse.experiments.kong2014_runs import (
     ESTIMATORS,
     LABELS,
     MULTILABEL,
+    N_FEATURES,
     PRINTED,
-    PROTOCOLS,
     PS,
     READINGS,
     SCALINGS,
@@ -30,6 +31,7 @@ from rowsparse.experiments.kong2014_runs import (
     table_tasks,
 )
 from rowsparse.experiments.pages import curves, markdown_table, mean_and_sd, method_panels
+from rowsparse.experiments.standings import means_by_protocol, protocol_table, standings_text
 
 KINDS = ("refitted", "penalised")
 # Relative distance from a printed residue that counts as agreement: no spread is printed.
@@ -37,6 +39,7 @@ NEAR = 0.05
 _NEAR = f"{100 * NEAR:g} %"
 # Settings that are named where many fit.
 _LISTED = 4
+_WATCHED = {"lpinf p = 0.1": "ℓp,∞ with p = 0.1", "lpinf p = 0.5": "ℓp,∞ with p = 0.5"}
 _METRICS = {"accuracy": "Accuracy", "macro_f1": "Macro-F1"}
 VARIANTS = {"lpinf published": "published", "lpinf": "corrected"}
 
@@ -73,8 +76,39 @@ def _table(rows: Sequence[Row], dataset: str) -> str:
                 cells = _cells(own, variant, start, kind)
                 if any(cell is not None for cell in cells):
                     title = f"{name}, {scaling}, {kind}"
-                    lines.append([title, label, *map(_shown, [*cells, *last])])
+                    shown = list(map(_shown, cells))
+                    if kind == "penalised":
+                        shown = _marked(shown, _cells(own, variant, start, "rows"))
+                    lines.append([title, label, *shown, *map(_shown, last)])
     return markdown_table(header, lines)
+
+
+def _marked(shown: list[str], rows: Sequence[float | None]) -> list[str]:
+    """A star where the solution has more rows than there are features to select."""
+    return [
+        cell + "*" * (count is not None and count > N_FEATURES)
+        for cell, count in zip(shown, rows, strict=True)
+    ]
+
+
+def _stars(rows: Sequence[Row]) -> str:
+    """What the stars are about, if there are any."""
+    own = [
+        row
+        for row in rows
+        if READINGS.get(row.get("scaling", "")) == "penalised" and row["rows"] > N_FEATURES
+    ]
+    if not own:
+        return ""
+    text = f"\n- A star: more than {N_FEATURES} rows remain at the penalty that comes nearest"
+    below = [row for row in own if row["p"] < 1]
+    if below:
+        most = max(below, key=lambda row: row["rows"])
+        text += f", for p < 1 up to {most['rows']} ({DATASETS[most['dataset']]}, p = {most['p']:g})"
+    return (
+        f"{text}; the residue is that of all of them. For p = 1 the printed operator leaves no "
+        "row at zero whatever the penalty."
+    )
 
 
 def _agreement(rows: Sequence[Row], scaling: str, variant: str) -> str:
@@ -102,7 +136,7 @@ def _table_text(rows: Sequence[Row]) -> str:
         for scaling in READINGS
         for variant, name in VARIANTS.items()
     ]
-    return "\n".join([*lines, _TABLE_REASON.strip()])
+    return "\n".join([*lines, _TABLE_REASON.strip()]) + _stars(rows)
 
 
 def setting_deviations(
@@ -193,20 +227,14 @@ def _verdict(
     return "\n".join(f"- {part}" for part in parts)
 
 
-def _means(rows: Sequence[Row], names: Mapping[str, str], what: str, **where: Any) -> str:
-    """A table of means over k, by method and protocol."""
-    lines = []
-    for method, label in TITLES.items():
-        for protocol in PROTOCOLS:
-            cells = []
-            for name in names:
-                mean, _, n = mean_and_sd(
-                    rows, what, dataset=name, method=method, protocol=protocol, **where
-                )
-                cells.append(f"{100 * mean:.1f}" if n else "–")
-            if set(cells) != {"–"}:
-                lines.append([label, protocol, *cells])
-    return markdown_table(["method", "protocol", *names.values()], lines)
+def _scores(rows: Sequence[Row], names: Mapping[str, str], what: str, judge: str) -> str:
+    """Who stands where, and the means over k."""
+    found = means_by_protocol(rows, names, TITLES, what=what, estimator=judge)
+    return (
+        f"{judge}. {_METRICS[what]} in percent, mean over k:\n\n"
+        f"{protocol_table(found, names, TITLES)}\n\n"
+        f"{standings_text(found, names, TITLES, _WATCHED)}"
+    )
 
 
 def _figures(
@@ -235,24 +263,19 @@ def sections(rows: Mapping[str, list[Row]]) -> list[Section]:
         f"**{title}**\n\n{_table([r for r in table if r.get('dataset') == name], name)}"
         for name, title in DATASETS.items()
     )
-    means = "\n\n".join(
-        f"{judge}, mean accuracy in percent over k:\n\n"
-        + _means(accuracy, DATASETS, "accuracy", estimator=judge)
-        for judge in ESTIMATORS
-    )
+    scores = "\n\n".join(_scores(accuracy, DATASETS, "accuracy", judge) for judge in ESTIMATORS)
     pictures = [_figures(accuracy, DATASETS, "figure2", "accuracy", j) for j in ESTIMATORS]
     return [
         Section("Table 2", f"{_TABLE_TEXT.strip()}\n\n{tables}\n\n{_table_text(table)}"),
         Section("What Table 2 is", f"{_SETTINGS_TEXT.strip()}\n\n{_settings(settings)}"),
         Section(
             "Figure 2",
-            f"{_FIGURE2_TEXT.strip()}\n\n{means}",
+            f"{_FIGURE2_TEXT.strip()}\n\n{scores}",
             tuple(figure for drawn in pictures for figure in drawn),
         ),
         Section(
             "Figure 3",
-            f"{_FIGURE3_TEXT.strip()}\n\nMacro-F1 in percent, mean over k:\n\n"
-            + _means(labels, MULTILABEL, "macro_f1"),
+            f"{_FIGURE3_TEXT.strip()}\n\n" + _scores(labels, MULTILABEL, "macro_f1", "linear SVM"),
             _figures(labels, MULTILABEL, "figure3", "macro_f1", "linear SVM"),
         ),
     ]

@@ -8,6 +8,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse.datasets import load
+from rowsparse.evaluation import PROTOCOLS
 from rowsparse.experiments.declare import Row, Size, Task
 from rowsparse.selectors import get_selector
 
@@ -199,7 +200,6 @@ def settings_rows(task: Task) -> list[Row]:
 # mRMR and l2,1 as rivals, macro-F1 and binary relevance for labels.
 ACCURACY_KS = (5, 10, 20, 30, 40)
 LABEL_KS = (5, 10, 20, 40)
-PROTOCOLS = ("honest", "published")
 ESTIMATORS = ("1-NN", "3-NN", "linear SVM")
 RELEVANCE = {"multilabel": "binary_relevance"}
 METHODS: dict[str, dict[str, Any]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -10,17 +10,22 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from rowsparse.datasets import dataset_info, load
-from rowsparse.evaluation import refitted_objective, selection_curve
+from rowsparse.evaluation import PROTOCOLS, refitted_objective, selection_curve
 from rowsparse.experiments.accuracy import judges
 from rowsparse.experiments.declare import Figure, Row, Section, Size, Task
-from rowsparse.experiments.pages import Panels, curves, markdown_table, mean_and_sd, method_panels
+from rowsparse.experiments.pages import Panels, curves, markdown_table, method_panels
+from rowsparse.experiments.standings import (
+    Means,
+    means_by_protocol,
+    protocol_table,
+    standings_text,
+)
 from rowsparse.experiments.xu2023_runs import DATASETS, PUBLISHED_START, SMALL, kept, short
 from rowsparse.selectors import get_selector
 
 # Figure 3. Printed: k up to 80, five folds, a linear classifier, the best of 40 runs.
 KS = (1, 5, 10, 20, 40, 80)
 ESTIMATORS = ("linear SVM", "least squares")
-PROTOCOLS = ("published", "honest")
 METHODS: dict[str, dict[str, Any]] = {
     "ttest": {},
     "ilfs": {},
@@ -80,6 +85,7 @@ LABELS = {name: label for name, label in OTHERS.items() if name not in SPARSE} |
 # What takes no part in a placing: not a selection, or a second setting of a method.
 UNPLACED = ("allfeatures", "topk alpha 0")
 JUDGE = ESTIMATORS[0]
+_WATCHED = {"cdlsr published": "CD-LSR as published", "topk": "TopK"}
 
 
 def searched_methods(size: Size) -> dict[str, dict[str, Any]]:
@@ -181,71 +187,36 @@ def with_best(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def means(rows: Sequence[Row], dataset: str, protocol: str, estimator: str) -> dict[str, float]:
-    """Percent of each method: the mean over the k that all of them have."""
-    found = {}
-    for method in LABELS:
-        where = {"method": method, "protocol": protocol, "estimator": estimator}
-        own = [row for row in rows if row.get("dataset") == dataset]
-        if method != "allfeatures":
-            own = [row for row in own if row.get("k") in DEEP_KS]
-        mean, _, n = mean_and_sd(own, "accuracy", **where)
-        if n:
-            found[method] = 100 * mean
-    return found
-
-
-def _table(rows: Sequence[Row]) -> str:
-    lines = []
-    every = {
-        (dataset, protocol): means(rows, dataset, protocol, JUDGE)
-        for dataset in DATASETS
-        for protocol in PROTOCOLS
-    }
-    for method, label in LABELS.items():
-        for protocol in PROTOCOLS:
-            values = [every[dataset, protocol].get(method) for dataset in DATASETS]
-            if any(value is not None for value in values):
-                cells = ["–" if value is None else f"{value:.1f}" for value in values]
-                lines.append([label, protocol, *cells])
-    return markdown_table(["method", "protocol", *DATASETS.values()], lines)
+def means(rows: Sequence[Row], methods: Mapping[str, str], estimator: str) -> dict[str, Means]:
+    """Percent by protocol, data set and method: the mean over the k that all of them have."""
+    shared = [r for r in rows if r.get("k") in DEEP_KS or r.get("method") == "allfeatures"]
+    return means_by_protocol(shared, DATASETS, methods, estimator=estimator)
 
 
 def _text(rows: Sequence[Row]) -> str:
     """Who is first, what selecting on all samples adds, and what the other classifier changes."""
-    places, gains, changes = [], [], []
-    for dataset, title in DATASETS.items():
-        honest = means(rows, dataset, "honest", JUDGE)
-        published = means(rows, dataset, "published", JUDGE)
-        gains += [published[m] - honest[m] for m in honest if m in published and m not in UNPLACED]
-        other = means(rows, dataset, "honest", ESTIMATORS[1])
-        changes += [other[m] - honest[m] for m in honest if m in other and m not in UNPLACED]
-        order = sorted((m for m in honest if m not in UNPLACED), key=lambda m: -honest[m])
-        if order:
-            ours = ", ".join(
-                f"{label} {order.index(m) + 1}"
-                for m, label in (("cdlsr published", "CD-LSR as published"), ("topk", "TopK"))
-                if m in order
-            )
-            places.append(f"{title}: {LABELS[order[0]]} (places of {len(order)}: {ours})")
-    if not places:
-        return "Not run."
-    parts = [f"First under the honest protocol. {'; '.join(places)}."]
-    if gains:
-        most = f"at most {max(gains):.1f}"
-        parts.append(
-            f"Selecting on all samples adds {np.mean(gains):.1f} points in the mean, {most}."
-        )
+    placed = {method: label for method, label in LABELS.items() if method not in UNPLACED}
+    found = means(rows, placed, JUDGE)
+    parts = [standings_text(found, DATASETS, placed, _WATCHED)]
+    other = means(rows, placed, ESTIMATORS[1])["honest"]
+    changes = [
+        other[d][m] - value
+        for d, own in found["honest"].items()
+        for m, value in own.items()
+        if m in other.get(d, {})
+    ]
     if changes:
         parts.append(
-            "Least squares in place of the SVM changes the honest means by "
+            "- Least squares in place of the SVM changes the honest means by "
             f"{np.mean(changes):+.1f} points in the mean, from {min(changes):+.1f} to "
             f"{max(changes):+.1f}."
         )
     missing = [LABELS[m] for m in DEEP if not any(r.get("method") == m for r in rows)]
     if missing:
-        parts.append(f"Not run here, as they need PyTorch or were left out: {', '.join(missing)}.")
-    return "\n".join(f"- {part}" for part in parts)
+        parts.append(
+            f"- Not run here, as they need PyTorch or were left out: {', '.join(missing)}."
+        )
+    return "\n".join(parts)
 
 
 def _panels(rows: Sequence[Row], group: dict[str, str], protocol: str) -> Panels:
@@ -254,8 +225,9 @@ def _panels(rows: Sequence[Row], group: dict[str, str], protocol: str) -> Panels
     ks = sorted({row["k"] for row in selected if "k" in row})
     if "allfeatures" not in group:
         return panels
+    levels = means(rows, group, JUDGE)[protocol]
     for dataset, title in DATASETS.items():
-        level = means(rows, dataset, protocol, JUDGE).get("allfeatures")
+        level = levels.get(dataset, {}).get("allfeatures")
         if level is not None and title in panels:
             panels[title][group["allfeatures"]] = ([ks[0], ks[-1]], [level, level])
     return panels
@@ -276,7 +248,8 @@ def accuracy_section(rows: Sequence[Row]) -> Section:
                 )
                 draw = curves(panels, x="features", y="accuracy, %")
                 figures.append(Figure(f"xu2023-figure3-{name}-{protocol}", caption, draw))
-    text = f"{_TEXT.strip()}\n\n{_table(every)}\n\n{_text(every)}"
+    table = protocol_table(means(every, LABELS, JUDGE), DATASETS, LABELS)
+    text = f"{_TEXT.strip()}\n\n{table}\n\n{_text(every)}"
     return Section("Figure 3: accuracy", text, tuple(figures))
 
 
