@@ -105,7 +105,7 @@ def test_a_row_holds_what_the_selector_says(benchmark_data):
     ("plain", "doubled", "constant", "answer"),
     [
         (22.0, 44.0, 17.0, "±1 do not. These runs end worse than no feature."),
-        (22.0, 44.0, 30.0, "Labels of 0 and 1 fit the printed number, those of ±1 do not."),
+        (22.0, 44.0, 30.0, "fit the printed number in 1 of 1 settings, those of ±1 do not."),
         (12.0, 24.0, 17.0, "Labels of ±1 fit"),
         (22.0, 24.0, 17.0, "Both codings fit"),
         (2.0, 4.0, 17.0, "Neither coding fits"),
@@ -130,4 +130,5 @@ def test_cells_within_the_printed_spread_are_counted():
     assert cai2013._agreement(rows, "rpfs published") == (2, 3, {"lung": 1, "leu": 1})
     text = cai2013._table_text(rows)
     assert "2 of 3 cells (" in text
+    assert "LEU: 1 of 1; LUNG: 1 of 2." in text
     assert "on supports of their own in 1 of 3 cells" in text.replace("\n", " ")
