@@ -76,6 +76,15 @@ def test_the_path_can_be_asked_for_or_left_out(digits):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_groups_go_along_the_path_too(digits):
+    X, y = digits
+    selector = TopK(1, groups=np.arange(64) // 8, random_state=0)
+    found = select_for_each(selector, X, y, range(1, 11))
+    assert [found[k].support.size for k in (1, 2, 8, 10)] == [8, 16, 64, 64]
+    assert found[2].support.tolist() == single(selector, X, y, 2)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_more_features_than_columns_are_all(digits):
     X, y = digits
     found = select_for_each(SelectKBest(f_classif), X, y, [5, 1000])

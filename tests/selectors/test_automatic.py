@@ -624,3 +624,36 @@ def test_stability_selection_refuses_bad_input(options, error, message):
     options = {"selector": SelectKBest(k=1), "n_subsamples": 2} | options
     with pytest.raises(error, match=message):
         StabilitySelection(**options).fit(X, y)
+
+
+def test_groups_of_columns_over_k():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 7))
+    y = X[:, 2] - X[:, 3] + 0.5 * X[:, 6] + 0.3 * rng.standard_normal(80)
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    groups = [["a", "b"], ["c", "d"], ["e", "f"]]
+    path = topk_path(frame, y, 3, groups=groups, random_state=0)
+    assert path.ks.tolist() == [1, 2, 3]
+    assert path.supports[0].tolist() == [2, 3]
+    assert path.supports[1].tolist() == [2, 3, 6]
+    assert path.coefs[1].shape == (1, 3)
+    one = TopK(2, groups=groups, random_state=0).fit(frame, y)
+    assert path.objectives[1] == pytest.approx(one.objective_)
+    chooser = TopKCV(4, groups=groups, rule="best", random_state=0).fit(frame, y)
+    assert chooser.cv_results_["n_features"].tolist() == [1, 2, 3, 4]
+    assert chooser.get_support(indices=True).tolist()[:2] == [2, 3]
+    assert chooser.n_features_ >= 2
+    by_ebic = TopKCV(4, groups=groups, rule="ebic", random_state=0).fit(frame, y)
+    assert by_ebic.n_features_ == by_ebic.cv_results_["ebic"].argmin() + 1
+    for k, support in zip(by_ebic.path_.ks, by_ebic.path_.supports, strict=True):
+        Z = np.column_stack([np.ones(80), X[:, support]])
+        rss = np.sum((y - Z @ np.linalg.lstsq(Z, y, rcond=None)[0]) ** 2)
+        expected = 80 * log(rss / 80) + support.size * log(80) + 2 * log(comb(4, k))
+        assert by_ebic.cv_results_["ebic"][k - 1] == pytest.approx(expected)
+    with pytest.warns(UserWarning, match="number of groups to select from: it is taken as 4"):
+        assert topk_path(frame, y, 9, groups=groups).ks[-1] == 4
+    with pytest.raises(ValueError, match="include has 2 groups, more than k_max=1"):
+        topk_path(frame, y, 1, groups=groups, include=["a", "g"])
+    with pytest.raises(ValueError, match=r"overlap in the group of columns \[0, 1\]"):
+        topk_path(frame, y, 2, groups=groups, include=["a"], exclude=["b"])

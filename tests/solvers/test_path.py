@@ -209,3 +209,92 @@ def test_sparse_and_dense_designs_agree():
     for a, b in zip(path_of(X, Y, 8), path_of(sp.csc_array(X), Y, 8), strict=True):
         np.testing.assert_array_equal(a.support, b.support)
         assert a.objective == pytest.approx(b.objective)
+
+
+GROUPS = [np.array(group) for group in ([0, 5], [1], [2, 7, 11], [3, 4], [6], [8, 9], [10])]
+
+
+def groups_of(point):
+    """The groups that make up a support, which must be whole ones."""
+    inside = set(point.support.tolist())
+    chosen = [g for g, group in enumerate(GROUPS) if set(group.tolist()) <= inside]
+    assert sum(GROUPS[g].size for g in chosen) == len(inside)
+    return chosen
+
+
+def best_of_groups(X, Y, k, ridge, fixed=(), barred=()):
+    free = [g for g in range(len(GROUPS)) if g not in fixed and g not in barred]
+    choices = combinations(free, k - len(fixed))
+    return min(
+        naive_objective(X, Y, np.concatenate([GROUPS[g] for g in (*fixed, *chosen)]), ridge)
+        for chosen in choices
+    )
+
+
+def test_groups_come_and_go_together_and_reach_the_optimum():
+    exact = []
+    for seed in range(12):
+        ridge = RIDGES[seed % 3]
+        X, Y = data(seed, n=30, d=12)
+        points = path_of(X, Y, 6, ridge, groups=GROUPS)
+        assert [len(groups_of(point)) for point in points] == [1, 2, 3, 4, 5, 6]
+        assert all(a.objective >= b.objective for a, b in pairwise(points))
+        for point in points:
+            best = best_of_groups(X, Y, point.k, ridge)
+            assert point.objective >= best * (1 - 1e-9)
+            exact.append(point.objective <= best * (1 + 1e-9))
+    assert np.mean(exact) >= 0.95
+
+
+def test_no_exchange_of_groups_improves_any_size():
+    X, Y = data(5, n=30, d=12)
+    for point in path_of(X, Y, 5, 0.5, groups=GROUPS, n_restarts=0):
+        chosen = groups_of(point)
+        for out in chosen:
+            for into in set(range(len(GROUPS))) - set(chosen):
+                other = [g for g in chosen if g != out] + [into]
+                S = np.concatenate([GROUPS[g] for g in other])
+                assert naive_objective(X, Y, S, 0.5) >= point.objective * (1 - 1e-7)
+
+
+def test_included_and_excluded_features_speak_for_their_groups():
+    X, Y = data(2, n=30, d=12)
+    points = path_of(X, Y, 5, 0.5, groups=GROUPS, include=[7, 4, 2], exclude=[0])
+    assert [point.k for point in points] == [2, 3, 4, 5]
+    for point in points:
+        chosen = groups_of(point)
+        assert {2, 3} <= set(chosen)
+        assert 0 not in chosen
+        best = best_of_groups(X, Y, point.k, 0.5, fixed=(2, 3), barred=(0,))
+        assert point.objective == pytest.approx(best, rel=1e-9)
+
+
+def test_groups_of_one_are_features():
+    X, Y = data(1)
+    alone = [np.array([j]) for j in range(9)]
+    for point, same in zip(path_of(X, Y, 5), path_of(X, Y, 5, groups=alone), strict=True):
+        np.testing.assert_array_equal(point.support, same.support)
+
+
+def test_groups_that_add_nothing_fill_up():
+    X, Y = data(3, n=30, d=12)
+    X[:, [3, 4, 8, 9, 10]] = 0.0
+    points = path_of(X, Y, 7, 0.5, groups=GROUPS)
+    assert [len(groups_of(point)) for point in points] == [1, 2, 3, 4, 5, 6, 7]
+    assert points[3].objective == pytest.approx(points[6].objective)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+def test_groups_that_depend_on_each_other(ridge):
+    exact = []
+    for seed in range(6):
+        X, Y = data(seed, n=30, d=12)
+        X[:, 5] = X[:, 1]
+        X[:, 9] = X[:, 2] - X[:, 7]
+        points = path_of(X, Y, 5, ridge, groups=GROUPS)
+        assert [len(groups_of(point)) for point in points] == [1, 2, 3, 4, 5]
+        for point in points:
+            best = best_of_groups(X, Y, point.k, ridge)
+            assert point.objective >= best * (1 - 1e-9)
+            exact.append(point.objective <= best * (1 + 1e-9))
+    assert np.mean(exact) >= 0.9

@@ -260,8 +260,27 @@ def test_categories_come_and_go_together(tmp_path: Path) -> None:
         select(table, 1, certify=True)
     automatic = select(table, "auto", stability=0, k_max=3)
     assert automatic.k_was_chosen
+    assert automatic.curve is not None
+    assert automatic.curve.ks == (1, 2, 3)
+
+
+def test_a_category_is_one_step_of_a_path(tmp_path: Path) -> None:
+    colour = np.array(["red", "green", "blue"])[np.digitize(SCORE, [-1, 1])]
+    table = make(tmp_path, goal=SCORE, colour=colour)
     path = find_path(table, 3)
-    assert any("column by column" in sentence for sentence in path.warnings)
+    named = [[path.names[j] for j in support] for support in path.supports]
+    assert [len(names) for names in named] == [1, 2, 3]
+    assert named[0] == ["colour"]
+    assert not any("colour=" in name for names in named for name in names)
+    assert any("together or not at all" in note for note in path.data.notes)
+    assert find_path(table, 100).ks[-1] == table.n_units == D + 1
+    barred = find_path(table, 100, exclude="colour")
+    assert barred.ks[-1] == D
+    assert all("colour" not in [barred.names[j] for j in support] for support in barred.supports)
+    forced = find_path(table, 2, include="colour")
+    assert forced.ks == (1, 2)
+    with pytest.raises(InputError, match="--include has 2 columns, more than --k-max 1"):
+        find_path(table, 1, include="colour,f1")
 
 
 def test_pixels(tmp_path: Path) -> None:

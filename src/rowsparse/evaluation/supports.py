@@ -133,7 +133,7 @@ def _has_path(selector: Any) -> bool:
     """Whether the best supports of all sizes come in one go."""
     if not isinstance(selector, TopK) or selector.loss != "squared":
         return False
-    return selector.groups is None and not selector.certify and selector.time_limit is None
+    return not selector.certify and selector.time_limit is None
 
 
 def _along_path(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int, Selection]:
@@ -146,8 +146,8 @@ def _along_path(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int, Sele
     path = topk_path(X, y, min(ks[-1], X.shape[1]), **options)
     seconds = time.perf_counter() - start
     supports = dict(zip(path.ks.tolist(), path.supports, strict=True))
-    shared = len(ks) > 1
-    return {k: Selection(k, np.sort(supports[min(k, X.shape[1])]), seconds, shared) for k in ks}
+    largest, shared = int(path.ks[-1]), len(ks) > 1
+    return {k: Selection(k, np.sort(supports[min(k, largest)]), seconds, shared) for k in ks}
 
 
 def _order(fitted: Any) -> Index | None:

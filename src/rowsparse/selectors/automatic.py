@@ -14,6 +14,7 @@ from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils.validation import has_fit_parameter
 
 from rowsparse._arrays import Array, Index, Mask
+from rowsparse.selectors.constraints import Constraints
 from rowsparse.selectors.path import PathProblem
 from rowsparse.selectors.topk import TopK
 from rowsparse.solvers.exchange import least_squares_objective
@@ -34,8 +35,7 @@ class Samples:
     y: Any
     weights: Array | None
     task: str
-    include: list[int]
-    exclude: list[int]
+    constraints: Constraints
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any, prepared: PathProblem) -> Samples:
@@ -45,7 +45,7 @@ class Samples:
         task = prepared.targets.task
         if task == "classification":
             y = y.ravel()
-        return cls(X, y, weights, task, prepared.include, prepared.exclude)
+        return cls(X, y, weights, task, prepared.constraints)
 
     def only(self, rows: Index) -> Samples:
         """Some of the samples."""
@@ -190,14 +190,15 @@ def _first(good: Mask, means: Array, alphas: Array) -> tuple[int, int]:
 def ebic(prepared: PathProblem, points: list[PathPoint], gamma: float) -> Array:
     """The extended Bayesian information criterion of each point; see :class:`TopKCV`."""
     shared = prepared.shared
-    n, c, d = prepared.n, shared.B.shape[1], shared.diagonal.size - len(prepared.exclude)
+    n, c, d = prepared.n, shared.B.shape[1], prepared.constraints.n_left
     ks = np.array([point.k for point in points])
+    n_selected = np.array([point.support.size for point in points])
     losses = np.array(
         [least_squares_objective(shared.design, prepared.Y, point.support) for point in points]
     )
     losses = np.maximum(losses, max(_PERFECT * shared.total, np.finfo(np.float64).tiny))
     choices = gammaln(d + 1) - gammaln(ks + 1) - gammaln(d - ks + 1)
-    return n * c * np.log(losses / (n * c)) + ks * c * np.log(n) + 2 * gamma * choices
+    return n * c * np.log(losses / (n * c)) + n_selected * c * np.log(n) + 2 * gamma * choices
 
 
 def grid_table(alphas: Array, ks: Index) -> dict[str, Array]:

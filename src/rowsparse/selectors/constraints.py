@@ -34,29 +34,58 @@ class Constraints:
             d,
         )
 
-    def check(self, k: int) -> None:
-        """Refuse what no choice of k columns, or groups, can satisfy."""
-        noun = "columns" if self.groups is None else "groups"
-        owner, n_units = np.arange(self.n_columns), self.n_columns
-        if self.groups is not None:
-            n_units = len(self.groups)
-            for g, group in enumerate(self.groups):
-                owner[group] = g
-        fixed, barred = np.unique(owner[self.include]), np.unique(owner[self.exclude])
-        both = np.intersect1d(fixed, barred).tolist()
+    @property
+    def noun(self) -> str:
+        """What is counted."""
+        return "columns" if self.groups is None else "groups"
+
+    @property
+    def n_units(self) -> int:
+        """How many of them there are."""
+        return self.n_columns if self.groups is None else len(self.groups)
+
+    @property
+    def fixed(self) -> Index:
+        """Those that must be selected."""
+        return np.unique(self._owner[self.include])
+
+    @property
+    def barred(self) -> Index:
+        """Those that must not be."""
+        return np.unique(self._owner[self.exclude])
+
+    @property
+    def n_left(self) -> int:
+        """How many may be selected."""
+        return self.n_units - self.barred.size
+
+    @property
+    def _owner(self) -> Index:
+        """The unit of each column."""
+        owner = np.arange(self.n_columns)
+        for g, group in enumerate(self.groups or ()):
+            owner[group] = g
+        return owner
+
+    def check_overlap(self) -> None:
+        """Refuse what must be selected and must not be."""
+        both = np.intersect1d(self.fixed, self.barred).tolist()
         if both:
             where = f"column {both[0]}"
             if self.groups is not None:
                 where = f"the group of columns {self.groups[both[0]].tolist()}"
             raise ValueError(f"include and exclude overlap in {where}.")
-        if fixed.size > k:
+
+    def check(self, k: int) -> None:
+        """Refuse what no choice of k columns, or groups, can satisfy."""
+        self.check_overlap()
+        if self.fixed.size > k:
             raise ValueError(
-                f"include has {fixed.size} {noun}, more than n_features_to_select={k}."
+                f"include has {self.fixed.size} {self.noun}, more than n_features_to_select={k}."
             )
-        if n_units - barred.size < k:
+        if self.n_left < k:
             raise ValueError(
-                f"exclude leaves {n_units - barred.size} {noun}, fewer than "
-                f"n_features_to_select={k}."
+                f"exclude leaves {self.n_left} {self.noun}, fewer than n_features_to_select={k}."
             )
 
 

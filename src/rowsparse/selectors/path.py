@@ -12,7 +12,7 @@ from rowsparse._arrays import Array, Index, Mask
 from rowsparse._validation import check_number
 from rowsparse.design import Units
 from rowsparse.selectors.base import generator
-from rowsparse.selectors.constraints import resolve_columns
+from rowsparse.selectors.constraints import Constraints
 from rowsparse.selectors.linear import Problem
 from rowsparse.selectors.topk import TopK
 from rowsparse.solvers.exchange import LeastSquares, reduced_targets
@@ -30,12 +30,12 @@ class TopKPath:
     Attributes
     ----------
     ks : array of int of shape (m,)
-        The numbers of features: 1 (or as many as are included) up to ``k_max``.
+        The numbers of features, or of groups: 1 (or as many as are included) up to ``k_max``.
     supports : list of m arrays of int
         The features selected for each k, sorted.
     objectives : array of shape (m,)
         The objective of :class:`TopK` on them; it never increases.
-    coefs : list of m arrays of shape (n_targets, k)
+    coefs : list of m arrays of shape (n_targets, n_selected)
         Coefficients of the features of ``supports``, in the units of the data.
     intercepts : array of shape (m, n_targets)
         Intercepts, in the units of the data.
@@ -87,6 +87,7 @@ def topk_path(
     alpha: float = 0.5,
     include: Any = None,
     exclude: Any = None,
+    groups: Any = None,
     sample_weight: Any = None,
     fit_intercept: bool = True,
     standardize: bool = True,
@@ -106,8 +107,8 @@ def topk_path(
     X, y, sample_weight
         As in :meth:`TopK.fit`.
     k_max : int
-        The largest number of features.
-    alpha, include, exclude, fit_intercept, standardize, task, class_weight
+        The largest number of features, or of groups.
+    alpha, include, exclude, groups, fit_intercept, standardize, task, class_weight
         As in :class:`TopK`.
     n_restarts : int, default=2
         How often, for every k, some of the features are replaced to look for better ones.
@@ -135,6 +136,7 @@ def topk_path(
         alpha=alpha,
         include=include,
         exclude=exclude,
+        groups=groups,
         n_restarts=n_restarts,
         fit_intercept=fit_intercept,
         standardize=standardize,
@@ -158,19 +160,17 @@ class PathProblem:
     Y: Array
     mean: Array
     shared: LeastSquares
-    include: list[int]
-    exclude: list[int]
+    constraints: Constraints
 
     @classmethod
     def of(cls, selector: TopK, X: Any, y: Any, sample_weight: Any) -> PathProblem:
         """What the selector, its parameters checked, would hand to its solver."""
         problem, targets = selector._prepare(X, y, sample_weight)
         d, names = problem.design.shape[1], getattr(selector, "feature_names_in_", None)
-        include = resolve_columns("include", selector.include, d, names)
-        exclude = resolve_columns("exclude", selector.exclude, d, names)
+        asked = Constraints.of(selector.include, selector.exclude, selector.groups, d, names)
         squared, mean = problem.squared()
         shared = LeastSquares.of(squared.design, reduced_targets(squared.Y))
-        return cls(problem, targets, squared.Y, mean, shared, include, exclude)
+        return cls(problem, targets, squared.Y, mean, shared, asked)
 
     @property
     def n(self) -> float:
@@ -178,29 +178,34 @@ class PathProblem:
         weights = self.problem.weights
         return float(self.Y.shape[0] if weights is None else weights.sum())
 
+    @property
+    def smallest(self) -> int:
+        """The least k: 1, or what must be selected."""
+        return max(1, self.constraints.fixed.size)
+
     def default_largest(self) -> int:
         """What k_max is unless told otherwise."""
-        left = self.shared.diagonal.size - len(self.exclude)
-        return max(1, min(_K_MAX, left), len(self.include))
+        return max(1, min(_K_MAX, self.constraints.n_left), self.smallest)
 
     def largest(self, k_max: int) -> int:
-        """``k_max``, or what is left of the features if that is less; one warning says so."""
-        both = sorted(set(self.include) & set(self.exclude))
-        if both:
-            raise ValueError(f"include and exclude overlap in column {both[0]}.")
-        if len(self.include) > k_max:
-            raise ValueError(f"include has {len(self.include)} columns, more than k_max={k_max}.")
-        left = self.shared.diagonal.size - len(self.exclude)
-        if left < 1:
-            raise ValueError("exclude leaves no columns to select from.")
-        if k_max > left:
+        """``k_max``, or what is left to select from if that is less; one warning says so."""
+        asked = self.constraints
+        asked.check_overlap()
+        if asked.fixed.size > k_max:
+            raise ValueError(
+                f"include has {asked.fixed.size} {asked.noun}, more than k_max={k_max}."
+            )
+        if asked.n_left < 1:
+            raise ValueError(f"exclude leaves no {asked.noun} to select from.")
+        if k_max > asked.n_left:
+            what = "features" if asked.groups is None else "groups"
             warnings.warn(
-                f"k_max={k_max} is greater than the number of features to select from: it is "
-                f"taken as {left}.",
+                f"k_max={k_max} is greater than the number of {what} to select from: it is "
+                f"taken as {asked.n_left}.",
                 UserWarning,
                 stacklevel=3,
             )
-        return min(k_max, left)
+        return min(k_max, asked.n_left)
 
     def solve(self, alpha: float, k_max: int, *, n_restarts: int, seed: int) -> list[PathPoint]:
         """The best support of every size."""
@@ -209,14 +214,15 @@ class PathProblem:
             with_ridge(self.shared, ridge),
             self.Y,
             k_max,
-            include=self.include,
-            exclude=self.exclude,
+            include=self.constraints.include,
+            exclude=self.constraints.exclude,
+            groups=self.constraints.groups,
             n_restarts=n_restarts,
             seed=seed,
         )
 
     def model(self, point: PathPoint) -> tuple[Array, Array]:
-        """Coefficients of the support (n_targets x k) and intercepts, in the units of the data."""
+        """Coefficients (n_targets x n_selected) and intercepts, in the units of the data."""
         units, S = self.problem.units, point.support
         part = Units(units.mean[S], units.inv_scale[S], units.x_unit)
         coef, intercept = part.coefficients(point.V, self.mean)

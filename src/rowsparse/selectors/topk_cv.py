@@ -44,7 +44,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
 
     where RSS is the sum of squares that least squares leaves on the k features, without the
     ridge, c is the rank of the centred targets (one less than there are classes) and d the
-    number of features that are not excluded. It is meant for many more samples than
+    number of features that are not excluded. (Of groups of columns, d and the last k count groups,
+    the k before log(n) their columns.) It is meant for many more samples than
     features selected: of k >= n / 2 it chooses none. Ties go to the fewest features, then to
     the largest alpha.
 
@@ -70,8 +71,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         How to choose.
     ebic_gamma : float, default=1.0
         Weight of the number of possible choices in "ebic"; 0 is BIC.
-    include, exclude, fit_intercept, standardize, task, class_weight
-        As in :class:`TopK`.
+    include, exclude, groups, fit_intercept, standardize, task, class_weight
+        As in :class:`TopK`; with ``groups``, k counts groups of columns.
     n_restarts : int, optional
         As in :class:`TopK`, for the selection from all samples.
     n_jobs : int, optional
@@ -82,7 +83,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     n_features_, alpha_ : int, float
-        What was chosen.
+        What was chosen; with ``groups``, the number of groups.
     cv_results_ : dict of arrays
         "n_features" and "alpha" of each candidate, "mean_test_score", "std_test_score" and
         "split0_test_score", ...; for rule "ebic" the values "ebic" in place of scores.
@@ -121,6 +122,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         ebic_gamma: float = 1.0,
         include: Any = None,
         exclude: Any = None,
+        groups: Any = None,
         n_restarts: int | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
@@ -139,6 +141,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self.ebic_gamma = ebic_gamma
         self.include = include
         self.exclude = exclude
+        self.groups = groups
         self.n_restarts = n_restarts
         self.fit_intercept = fit_intercept
         self.standardize = standardize
@@ -155,7 +158,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         X, y, sample_weight
             As in :meth:`TopK.fit`.
         groups : array-like of shape (n_samples,), optional
-            Groups of samples, for a splitter that keeps them together.
+            Groups of samples, not of columns, for a splitter that keeps them together.
 
         Returns
         -------
@@ -172,7 +175,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         else:
             data = Samples.of(whole._validated(X), y, sample_weight, prepared)
             scores = self._fold_scores(data, alphas, k_max, seed, groups)
-            ks = np.arange(max(1, len(prepared.include)), k_max + 1)
+            ks = np.arange(prepared.smallest, k_max + 1)
             i, j = choose(scores, alphas, one_std_err=self.rule == "one_std_err")
             k, alpha = int(ks[j]), float(alphas[i])
             found = {"cv_results_": results_table(scores, alphas, ks)}
@@ -188,6 +191,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             alpha=alpha,
             include=self.include,
             exclude=self.exclude,
+            groups=self.groups,
             fit_intercept=self.fit_intercept,
             standardize=self.standardize,
             task=self.task,
@@ -224,8 +228,9 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         classify = data.task == "classification"
         cv = check_cv(self.cv, data.y, classifier=classify)
         scorer = FoldScorer.of(self.estimator, self.scoring, data.task)
+        asked = data.constraints
         selector = self._topk(1, alphas[0], seed).set_params(
-            include=data.include, exclude=data.exclude, task=data.task
+            include=asked.include, exclude=asked.exclude, groups=asked.groups, task=data.task
         )
         tasks = (
             delayed(score_fold)(data, train, test, clone(selector), alphas, k_max, scorer, seed)

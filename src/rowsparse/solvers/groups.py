@@ -6,15 +6,20 @@ trace(R_g' S_g^+ R_g) for S_g = A_gg - A_gF A_FF^-1 A_Fg and R_g = B_g - A_gF A_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.solvers.gram import LeastSquares, first_best
 from rowsparse.solvers.starts import End
 from rowsparse.solvers.support import SupportState
+
+# Numbers held at a time when exchanges are scored.
+_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -58,23 +63,53 @@ class GroupEngine:
         self.total = problem.total
 
     def run(self, kept: Sequence[int], barred: Sequence[int], pause: int) -> End:
+        return self.grown(kept, barred, self.size, pause)
+
+    def grown(self, kept: Sequence[int], barred: Sequence[int], size: int, pause: int = 0) -> End:
+        """As :meth:`run`, to any size; what adds nothing does not come in."""
         chosen = [*self._fixed, *kept]
-        full = len(self._fixed) + self.size
-        barred_now = list(barred)
+        full = len(self._fixed) + size
         while len(chosen) < full:
-            gains = self._gains(chosen)
-            gains[barred_now] = -np.inf
-            g = first_best(gains, self._problem.eps)
-            if gains[g] <= self._problem.eps * self.total:
-                if not barred_now:
-                    break
-                barred_now = []
+            g = self._next(chosen, barred)
+            if g is None and not barred:
+                break
+            barred = ()
+            if g is None:
                 continue
-            chosen, barred_now = [*chosen, g], []
+            chosen = [*chosen, g]
             if pause and len(chosen) % pause == 0 and len(chosen) < full:
                 chosen = self._exchange(chosen)
         chosen = self._exchange(chosen)
         return End(self._state(chosen).objective, tuple(sorted(chosen[len(self._fixed) :])))
+
+    def greedily(self, units: Sequence[int]) -> tuple[int, ...] | None:
+        """With the group that adds most, or None if none adds anything."""
+        g = self._next([*self._fixed, *units], ())
+        return None if g is None else (*units, g)
+
+    def without_least(self, units: Sequence[int]) -> tuple[int, ...]:
+        """Without the group that is missed least."""
+        fixed = [*self._fixed]
+        state = self._state([*fixed, *units])
+        if state.inert:
+            others = [[*units[:i], *units[i + 1 :]] for i in range(len(units))]
+            costs = [self._state([*fixed, *left]).objective for left in others]
+        else:
+            starts = self._starts([*fixed, *units])[len(fixed) :]
+            costs = [_removal_cost(state, slice(*ends)) for ends in pairwise(starts)]
+        least = int(np.argmin(costs))
+        return (*units[:least], *units[least + 1 :])
+
+    def _starts(self, chosen: Sequence[int]) -> list[int]:
+        """Where the features of each group begin, and where those of the last end."""
+        starts: list[int] = np.cumsum([0, *(self._groups[g].size for g in chosen)]).tolist()
+        return starts
+
+    def _next(self, chosen: Sequence[int], barred: Sequence[int]) -> int | None:
+        gains = self._gains(chosen)
+        gains[list(barred)] = -np.inf
+        g = first_best(gains, self._problem.eps)
+        return g if gains[g] > self._problem.eps * self.total else None
 
     def run_beam(self) -> End:
         """Exchanges on the way up, in place of a beam."""
@@ -94,32 +129,61 @@ class GroupEngine:
 
     def _exchange(self, chosen: list[int]) -> list[int]:
         """Best exchanges of one group for another, until none gains enough."""
-        objective = self._state(chosen).objective
+        state = self._state(chosen)
         while not self._rules.late():
             best = (self._rules.enough, -1, -1)
-            for i in range(len(self._fixed), len(chosen)):
-                state = self._state([*chosen[:i], *chosen[i + 1 :]])
-                gains = self._gains(chosen, state) - (state.objective - objective)
+            for i, gains in self._exchange_gains(chosen, state):
+                gains[~self._open] = -np.inf
+                gains[chosen] = -np.inf
                 g = first_best(gains, self._problem.eps)
                 if gains[g] > best[0]:
                     best = (float(gains[g]), i, g)
             if best[1] < 0:
                 break
             trial = [*chosen[: best[1]], best[2], *chosen[best[1] + 1 :]]
-            reached = self._state(trial).objective
-            if not reached < objective:  # a gain of rounding alone
+            reached = self._state(trial)
+            if not reached.objective < state.objective:  # a gain of rounding alone
                 break
-            chosen, objective = trial, reached
+            chosen, state = trial, reached
         return chosen
+
+    def _exchange_gains(
+        self, chosen: list[int], state: SupportState
+    ) -> Iterator[tuple[int, Array]]:
+        """By place of the group that goes: what each group in its stead would gain."""
+        if state.inert:  # which of them are of use depends on what goes
+            for i in range(len(self._fixed), len(chosen)):
+                without = self._state([*chosen[:i], *chosen[i + 1 :]])
+                yield i, self._blocks.gains(without) - (without.objective - state.objective)
+            return
+        first = len(self._fixed)
+        if first == len(chosen):
+            return
+        left, T = self._blocks.left(state), state.T
+        starts = self._starts(chosen)
+        sizes = np.diff(starts).tolist()
+        step = max(1, _ENTRIES // (max(sizes) * T.shape[1] * max(state.V.shape[1], *sizes)))
+        for begin in range(first, len(chosen), step):
+            slots = starts[begin : min(begin + step, len(chosen)) + 1]
+            yield from enumerate(self._blocks.exchange_gains(state, left, T, slots), start=begin)
 
     def support(self, units: Sequence[int]) -> Index:
         """The features of exactly k groups: these, the fixed ones, and others if need be."""
+        return self.filled(units, self._rules.k)
+
+    def filled(self, units: Sequence[int], k: int) -> Index:
+        """The same for any k."""
         chosen = [*self._fixed, *units]
         strength = self._gains([], SupportState(self._problem))
         strength[chosen] = -np.inf
-        missing = self._rules.k - len(chosen)
-        others = np.argsort(-strength, kind="stable")[:missing].tolist()
+        others = np.argsort(-strength, kind="stable")[: k - len(chosen)].tolist()
         return np.sort(self._features([*chosen, *others]))
+
+
+def _removal_cost(state: SupportState, slots: slice) -> float:
+    """What the objective rises by without the features in these slots, trace(V_I' M_II^-1 V_I)."""
+    V = state.V[slots]
+    return float(np.vdot(V, np.linalg.solve(state.M[slots, slots], V)))
 
 
 @dataclass(frozen=True)
@@ -145,21 +209,54 @@ class _Blocks:
             parts.append((which, features, A_gg))
         return cls(problem, len(groups), parts)
 
+    def left(self, state: SupportState) -> list[Array]:
+        """S_g of every group, as ``parts`` has them."""
+        T, A_S = state.T, state.A_S
+        # One product a group: A_Sg' T_g.
+        return [
+            A_gg - np.matmul(A_S[:, features].transpose(1, 2, 0), T[:, features].transpose(1, 0, 2))
+            for _, features, A_gg in self.parts
+        ]
+
     def gains(self, state: SupportState) -> Array:
         """What adding each group would take off the objective of a state."""
-        gains = np.zeros(self.n_groups)
-        T, A_S = state.T, state.A_S
-        for which, features, A_gg in self.parts:
-            # One product a group: A_Sg' T_g.
-            explained = np.matmul(
-                A_S[:, features].transpose(1, 2, 0), T[:, features].transpose(1, 0, 2)
+        return self._gains(self.left(state), state.R)
+
+    def exchange_gains(
+        self, state: SupportState, left: list[Array], T: Array, slots: list[int]
+    ) -> Array:
+        """What each group gains in the stead of others, of which ``slots`` has where they begin.
+
+        Without the features I, S_g grows by T_Ig' M_II^-1 T_Ig and R_g by T_Ig' M_II^-1 V_I, and
+        the objective by trace(V_I' M_II^-1 V_I). Entry (i, g) is for the i-th of the others.
+        """
+        half = np.empty((slots[-1] - slots[0], T.shape[1] + state.V.shape[1]))
+        for begin, end in pairwise(slots):
+            own = slice(begin, end)
+            root = np.linalg.cholesky(state.M[own, own])
+            half[begin - slots[0] : end - slots[0]] = solve_triangular(
+                root, np.hstack([T[own], state.V[own]]), lower=True
             )
-            values, vectors = np.linalg.eigh(A_gg - explained)
-            along = np.matmul(vectors.transpose(0, 2, 1), state.R[features])
-            squares = np.einsum("gjc,gjc->gj", along, along)
+        half, v = half[:, : T.shape[1]], half[:, T.shape[1] :]
+        at = [begin - slots[0] for begin in slots[:-1]]
+        R = state.R + np.add.reduceat(half[:, :, None] * v[:, None, :], at, axis=0)
+        grown = []
+        for (_, features, _), S in zip(self.parts, left, strict=True):
+            block = half[:, features]
+            grown.append(S + np.add.reduceat(block[..., None] * block[..., None, :], at, axis=0))
+        return self._gains(grown, R) - np.add.reduceat(np.sum(v**2, axis=1), at)[:, None]
+
+    def _gains(self, left: list[Array], R: Array) -> Array:
+        """trace(R_g' S_g^+ R_g), for one state or several along the first axis."""
+        gains = np.zeros((*R.shape[:-2], self.n_groups))
+        for (which, features, A_gg), S in zip(self.parts, left, strict=True):
+            values, along = S[..., 0], R[..., features, :]
+            if features.shape[1] > 1:
+                values, vectors = np.linalg.eigh(S)
+                along = np.matmul(vectors.swapaxes(-1, -2), along)
+            squares = np.einsum("...jc,...jc->...j", along, along)
             scale = np.einsum("gjj->gj", A_gg).max(axis=1, initial=0.0)
             useful = values > self.problem.share * scale[:, None]
-            gains[which] = np.divide(squares, values, out=np.zeros_like(squares), where=useful).sum(
-                axis=1
-            )
+            ratios = np.divide(squares, values, out=np.zeros_like(squares), where=useful)
+            gains[..., which] = ratios.sum(axis=-1)
         return gains

@@ -2,20 +2,21 @@
 
     minimise ||Y - X W||_F^2 + ridge ||W||_F^2   subject to   at most k rows of W are non-zero
 
-for k = 1, 2, ... Greedy selection gives the first support of every size. From then on a better
-support of size k is grown to k + 1 and shortened to k - 1, each time with exchanges until none
-gains, until all sizes agree with their neighbours. Kicks come between: some features of a
-support go, and it is grown again.
+for k = 1, 2, ... (or the rows of at most k groups). Greedy selection gives the first support of
+every size. From then on a better support of size k is grown to k + 1 and shortened to k - 1, each
+time with exchanges until none gains, until all sizes agree with their neighbours. Kicks come
+between: some units of a support, features or groups, go, and it is grown again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
 from rowsparse.solvers.exchange import (
     LeastSquares,
@@ -26,6 +27,8 @@ from rowsparse.solvers.exchange import (
     least_squares_fit,
     univariate_gains,
 )
+from rowsparse.solvers.groups import GroupEngine, Rules
+from rowsparse.solvers.starts import End
 
 # Kicks of every size unless told otherwise.
 DEFAULT_PATH_RESTARTS = 2
@@ -41,23 +44,21 @@ class PathPoint:
 
     Attributes
     ----------
-    support : array of int of shape (k,)
+    k : int
+        The size: the number of features, or of groups.
+    support : array of int
         The features, sorted.
-    V : array of shape (k, c)
+    V : array of shape (len(support), c)
         Their coefficients.
     objective, loss : float
         ||Y - X W||_F^2 with and without ridge ||W||_F^2.
     """
 
+    k: int
     support: Index
     V: Array
     objective: float
     loss: float
-
-    @property
-    def k(self) -> int:
-        """The size."""
-        return self.support.size
 
 
 def with_ridge(problem: LeastSquares, ridge: float) -> LeastSquares:
@@ -73,6 +74,7 @@ def solve_path(
     *,
     include: Sequence[int] = (),
     exclude: Sequence[int] = (),
+    groups: Sequence[Index] | None = None,
     n_restarts: int = DEFAULT_PATH_RESTARTS,
     seed: int = 0,
     tol: float = 1e-9,
@@ -86,9 +88,11 @@ def solve_path(
     Y : array of shape (n, c)
         Centred; the coefficients are fitted to it.
     k_max : int
-        The largest size, at most the number of features that are not excluded.
+        The largest size, at most the number of features, or groups, that are not excluded.
     include, exclude : sequence of int
-        Features that must and must not be selected.
+        Features that must and must not be selected; with groups, they speak for their group.
+    groups : list of arrays of int, optional
+        Disjoint sets of all features that come and go together.
     n_restarts : int
         Kicks of every size.
     seed : int
@@ -100,78 +104,164 @@ def solve_path(
     -------
     list of PathPoint
         Their objectives never increase, are at most those of greedy selection, and no exchange
-        of one feature for another lowers one of them.
+        of one feature (or group) for another lowers one of them.
     """
-    excluded = np.zeros(problem.diagonal.size, dtype=bool)
-    excluded[list(exclude)] = True
-    sizes = _Sizes(problem, include, excluded, tol, k_max)
+    rules = _rules(problem, k_max, include, exclude, tol)
+    moves: Moves = FeatureMoves(problem, rules)
+    if groups is not None and any(len(group) > 1 for group in groups):
+        moves = GroupMoves(problem, rules, groups)
+    sizes = _Sizes(moves)
     sizes.settle()
     rng = np.random.default_rng(seed)
     for _ in range(n_restarts):
         sizes.kick(rng)
         sizes.settle()
-    supports = [sizes.support(k) for k in range(max(1, len(include)), k_max + 1)]
-    return _fitted(problem.design, Y, supports, problem.ridge)
+    ks = range(max(1, moves.n_fixed), k_max + 1)
+    return _fitted(problem.design, Y, {k: sizes.support(k) for k in ks}, problem.ridge)
+
+
+def _rules(
+    problem: LeastSquares, k_max: int, include: Sequence[int], exclude: Sequence[int], tol: float
+) -> Rules:
+    excluded = np.zeros(problem.diagonal.size, dtype=bool)
+    excluded[list(exclude)] = True
+    allowed = (problem.design.column_norms() > 0) & ~excluded
+    allowed[list(include)] = False
+    enough = max(tol, _ROUNDING * problem.eps) * problem.total
+    return Rules(k_max, tuple(include), excluded, allowed, enough, lambda: False)
+
+
+class Moves(Protocol):
+    """How a selection of units, features or groups, becomes one of another size.
+
+    Sizes count the units besides those that must be selected; every :class:`End` is exchanged
+    until nothing gains.
+    """
+
+    n_fixed: int
+    total: float
+
+    def greedy(self) -> Iterator[End]:
+        """Greedy selections of all sizes from 0 on, up to where more gain nothing."""
+
+    def regrown(self, units: Sequence[int], size: int, barred: Sequence[int]) -> End | None:
+        """Grown to a size, the first time by none of those barred; None if that is not reached."""
+
+    def shortened(self, units: Sequence[int]) -> End:
+        """Without the unit that is missed least."""
+
+    def support(self, units: Sequence[int], k: int) -> Index:
+        """The features of exactly k units; the strongest ones fill up."""
+
+
+class FeatureMoves:
+    """Moves of single features; of those to include, the dependent ones are set aside."""
+
+    def __init__(self, problem: LeastSquares, rules: Rules) -> None:
+        first = SupportState(problem, capacity=rules.k)
+        for p in rules.include:
+            first.add(p)
+        self._problem, self._rules = problem, rules
+        self._fixed = list(first.basis)
+        self._nothing = problem.eps * problem.total
+        self.n_fixed, self.total = len(rules.include), problem.total
+
+    def greedy(self) -> Iterator[End]:
+        state = SupportState(self._problem, self._fixed, capacity=self._rules.k)
+        yield self._end(state)
+        for size in range(1, self._rules.k - self.n_fixed + 1):
+            if not grow(state, len(self._fixed) + size, self._rules.allowed, self._nothing):
+                return
+            yield self._descended(SupportState(self._problem, state.basis))
+
+    def regrown(self, units: Sequence[int], size: int, barred: Sequence[int]) -> End | None:
+        state = self._state(units)
+        if barred:
+            others = self._rules.allowed.copy()
+            others[list(barred)] = False
+            grow(state, len(state.basis) + 1, others, self._nothing)
+        if not grow(state, len(self._fixed) + size, self._rules.allowed, self._nothing):
+            return None
+        return self._descended(state)
+
+    def shortened(self, units: Sequence[int]) -> End:
+        state = self._state(units)
+        costs = state.removal_costs()[len(self._fixed) :]
+        if costs.size:
+            state.remove(state.basis[len(self._fixed) + int(np.argmin(costs))])
+        return self._descended(state)
+
+    def support(self, units: Sequence[int], k: int) -> Index:
+        strength = univariate_gains(self._problem.B, self._problem.diagonal)
+        strength[self._rules.excluded] = -np.inf
+        return np.sort(fill([*self._rules.include, *units], strength, self._rules.allowed, k))
+
+    def _state(self, units: Sequence[int]) -> SupportState:
+        capacity = len(self._fixed) + len(units) + 1
+        state = SupportState(self._problem, [*self._fixed, *units], capacity=capacity)
+        if state.basis[: len(self._fixed)] != self._fixed:  # rounding took one for dependent
+            return SupportState(self._problem, self._fixed, capacity=capacity)
+        state.inert = []
+        return state
+
+    def _descended(self, state: SupportState) -> End:
+        descend(state, self._rules.enough, self._rules.allowed, fixed=len(self._fixed))
+        return self._end(state)
+
+    def _end(self, state: SupportState) -> End:
+        return End(state.objective, tuple(state.basis[len(self._fixed) :]))
+
+
+class GroupMoves:
+    """Moves of whole groups."""
+
+    def __init__(self, problem: LeastSquares, rules: Rules, groups: Sequence[Index]) -> None:
+        self._engine = GroupEngine(problem, rules, groups)
+        self.n_fixed, self.total = rules.k - self._engine.size, problem.total
+
+    def greedy(self) -> Iterator[End]:
+        units: tuple[int, ...] = ()
+        yield self._engine.grown((), (), 0)
+        for size in range(1, self._engine.size + 1):
+            grown = self._engine.greedily(units)
+            if grown is None:
+                return
+            units = grown
+            yield self._engine.grown(units, (), size)
+
+    def regrown(self, units: Sequence[int], size: int, barred: Sequence[int]) -> End | None:
+        end = self._engine.grown(units, barred, size)
+        return end if len(end.units) == size else None
+
+    def shortened(self, units: Sequence[int]) -> End:
+        fewer = self._engine.without_least(units)
+        return self._engine.grown(fewer, (), len(fewer))
+
+    def support(self, units: Sequence[int], k: int) -> Index:
+        return self._engine.filled(units, k)
 
 
 class _Sizes:
-    """The best support known of every size, and which of them their neighbours have not seen.
+    """The best selection known of every size, and which of them their neighbours have not seen."""
 
-    Sizes count the features of a basis: the dependent ones of ``include`` are left out.
-    """
-
-    def __init__(
-        self,
-        problem: LeastSquares,
-        include: Sequence[int],
-        excluded: Mask,
-        tol: float,
-        k_max: int,
-    ) -> None:
-        first = SupportState(problem, capacity=k_max)
-        for p in include:
-            first.add(p)
-        self.problem, self.include, self.excluded = problem, include, excluded
-        self.fixed = list(first.basis)
-        self.spare = len(include) - len(self.fixed)
-        self.allowed = (problem.design.column_norms() > 0) & ~excluded
-        self.allowed[list(include)] = False
-        self.nothing = problem.eps * problem.total
-        self.enough = max(tol, _ROUNDING * problem.eps) * problem.total
-        self.best: dict[int, tuple[float, tuple[int, ...]]] = {}
+    def __init__(self, moves: Moves) -> None:
+        self._moves = moves
+        self.best: dict[int, End] = {}
         self.to_grow: set[int] = set()
         self.to_shorten: set[int] = set()
-        self._greedy(first, k_max - self.spare)
+        for end in moves.greedy():
+            self._offer(end)
 
-    def _greedy(self, state: SupportState, largest: int) -> None:
-        """Greedy supports of all sizes, with exchanges; the last size where more gain nothing."""
-        state.inert = []
-        self._offer(SupportState(self.problem, self.fixed))
-        while len(state.basis) < largest:
-            if not grow(state, len(state.basis) + 1, self.allowed, self.nothing):
-                break
-            self._offer(self._descended(SupportState(self.problem, state.basis)))
-
-    def _descended(self, state: SupportState) -> SupportState:
-        descend(state, self.enough, self.allowed, fixed=len(self.fixed))
-        return state
-
-    def _offer(self, state: SupportState) -> None:
-        """Take a support if it is the best of its size."""
-        size, objective = len(state.basis), state.objective
-        known = self.best[size][0] if size in self.best else np.inf
-        if objective < known - _TIE * self.problem.total:
-            self.best[size] = objective, tuple(state.basis[len(self.fixed) :])
+    def _offer(self, end: End | None) -> None:
+        """Take a selection if it is the best of its size."""
+        if end is None:
+            return
+        size = len(end.units)
+        known = self.best[size].objective if size in self.best else np.inf
+        if end.objective < known - _TIE * self._moves.total:
+            self.best[size] = end
             self.to_grow.add(size)
             self.to_shorten.add(size)
-
-    def _state(self, units: Sequence[int]) -> SupportState:
-        capacity = len(self.fixed) + len(units) + 1
-        state = SupportState(self.problem, [*self.fixed, *units], capacity=capacity)
-        if state.basis[: len(self.fixed)] != self.fixed:  # rounding took one for dependent
-            return SupportState(self.problem, self.fixed, capacity=capacity)
-        state.inert = []
-        return state
 
     def settle(self) -> None:
         """Grow and shorten until nothing changes."""
@@ -182,55 +272,36 @@ class _Sizes:
             for size in range(low, high):
                 if size in self.to_grow:
                     self.to_grow.remove(size)
-                    self._regrow(self.best[size][1], size + 1)
+                    self._offer(self._moves.regrown(self.best[size].units, size + 1, ()))
             for size in range(high, low, -1):
                 if size in self.to_shorten:
                     self.to_shorten.remove(size)
-                    self._shorten(self.best[size][1])
+                    self._offer(self._moves.shortened(self.best[size].units))
             self.to_grow.discard(high)
             self.to_shorten.discard(low)
 
-    def _regrow(self, units: Sequence[int], size: int, barred: Sequence[int] = ()) -> None:
-        """Grow to a size, the first time by none of those barred, and exchange."""
-        state = self._state(units)
-        if barred:
-            others = self.allowed.copy()
-            others[list(barred)] = False
-            grow(state, len(state.basis) + 1, others, self.nothing)
-        if grow(state, size, self.allowed, self.nothing):
-            self._offer(self._descended(state))
-
-    def _shorten(self, units: Sequence[int]) -> None:
-        """Without the feature that is missed least, and exchange."""
-        state = self._state(units)
-        costs = state.removal_costs()[len(self.fixed) :]
-        if costs.size:
-            state.remove(state.basis[len(self.fixed) + int(np.argmin(costs))])
-            self._offer(self._descended(state))
-
     def kick(self, rng: np.random.Generator) -> None:
-        """Replace some features of every support."""
+        """Replace some units of every selection."""
         for size in sorted(self.best)[2:]:
-            units = self.best[size][1]
+            units = self.best[size].units
             goes = rng.permutation(len(units))[: rng.integers(1, len(units) // 2 + 1)]
             barred = [units[i] for i in goes.tolist()]
-            self._regrow([p for p in units if p not in barred], size, barred)
+            kept = [p for p in units if p not in barred]
+            self._offer(self._moves.regrown(kept, size, barred))
 
     def support(self, k: int) -> Index:
-        """Exactly k features; the strongest ones fill up where more gain nothing."""
-        strength = univariate_gains(self.problem.B, self.problem.diagonal)
-        strength[self.excluded] = -np.inf
-        size = min(k - self.spare, max(self.best))
-        return np.sort(fill([*self.include, *self.best[size][1]], strength, self.allowed, k))
+        """The features of exactly k units."""
+        size = min(k - self._moves.n_fixed, max(self.best))
+        return self._moves.support(self.best[size].units, k)
 
 
-def _fitted(design: Design, Y: Array, supports: list[Index], ridge: float) -> list[PathPoint]:
-    """The supports with their coefficients, computed from the columns themselves."""
+def _fitted(design: Design, Y: Array, supports: dict[int, Index], ridge: float) -> list[PathPoint]:
+    """The supports by size with their coefficients, computed from the columns themselves."""
     points: list[PathPoint] = []
-    for support in supports:
+    for k, support in supports.items():
         V, objective = least_squares_fit(design, Y, support, ridge=ridge)
-        if points:  # what rises by a feature more is rounding
+        if points:  # what rises by a unit more is rounding
             objective = min(objective, points[-1].objective)
         loss = max(objective - ridge * float(np.vdot(V, V)), 0.0)
-        points.append(PathPoint(support, V, objective, loss))
+        points.append(PathPoint(k, support, V, objective, loss))
     return points

@@ -47,7 +47,7 @@ def choose_count(
     TopK goes through every k up to ``k_max`` by its path, other methods through a grid.
     """
     check_number("--k-max", k_max, low=1, integer=True)
-    if plan.info.cls is TopK and not plan.has_groups:
+    if plan.info.cls is TopK:
         curve, _ = path_curve(plan, k_max, splits, seed=seed, n_jobs=n_jobs, progress=progress)
         return curve
     return _grid_curve(plan, k_max, splits, seed=seed, n_jobs=n_jobs, progress=progress)
@@ -64,11 +64,10 @@ def path_curve(
 ) -> tuple[KCurve, Any]:
     """Scores of the path of TopK, and the path on all samples."""
     table = plan.table
-    names = ("alpha", "include", "exclude", "task")
+    names = ("alpha", "include", "exclude", "groups", "task")
     options = {name: plan.params[name] for name in names if name in plan.params}
-    free = table.X.shape[1] - len(options.get("exclude", ()))
-    k_max = min(k_max, free)
-    forced = len(options.get("include", ()))
+    k_max = min(k_max, table.n_units - table.n_units_of(options.get("exclude", ())))
+    forced = table.n_units_of(options.get("include", ()))
     if forced > k_max:
         raise InputError(f"--include has {forced} columns, more than --k-max {k_max}.")
     metric = METRICS[table.task][0]
@@ -125,8 +124,9 @@ def counts_around(plan: Plan, k: int, n_train: int) -> list[int]:
         return []
     quick = plan.info.cls is TopK or issubclass(plan.info.cls, ScoreSelector)
     shares = _SMALLER if plan.table.is_large else _SHARES if quick else _FEW_SHARES
-    least = max(len(plan.params.get("include", ())), 1)
-    most = min(plan.table.n_units - len(plan.params.get("exclude", ())), n_train - 1)
+    table = plan.table
+    least = max(table.n_units_of(plan.params.get("include", ())), 1)
+    most = min(table.n_units - table.n_units_of(plan.params.get("exclude", ())), n_train - 1)
     around = {max(round(share * k), 1) for share in shares} - {k}
     return sorted(count for count in around if least <= count <= max(most, k))
 

@@ -29,11 +29,6 @@ class Plan:
         """What the method is called."""
         return str(self.info.cls.__name__)
 
-    @property
-    def has_groups(self) -> bool:
-        """Whether columns come and go together."""
-        return bool(self.params.get("groups"))
-
     def selector(self, k: int) -> Any:
         """The selector for the answer."""
         return get_selector(self.info.name, k, **self.params)

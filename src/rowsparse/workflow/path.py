@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from rowsparse._validation import check_number
 from rowsparse.workflow.counting import path_curve
-from rowsparse.workflow.errors import listed
 from rowsparse.workflow.methods import make_plan
 from rowsparse.workflow.results import PathResult
 from rowsparse.workflow.running import Clock, Progress, silent, told, versions
@@ -50,21 +51,18 @@ def find_path(
     splits = table_folds(table, cv, seed)
     with clock.step("path"), told() as heard:
         curve, path = path_curve(plan, k_max, splits, seed=seed, n_jobs=n_jobs, progress=progress)
-    sentences = list(heard.sentences)
-    if table.groups:
-        sentences.append(
-            f"A path selects column by column: single values of {listed(list(table.groups))} may "
-            "be in it."
-        )
+    names = list(table.names)
+    for name, part in table.groups.items():
+        names[int(part.min())] = name
     return PathResult(
-        data=table.summary(),
+        data=plan.table.summary(),
         ks=tuple(path.ks.tolist()),
-        supports=tuple(path.supports),
-        names=tuple(table.names),
+        supports=tuple(np.unique(table.unit_of[support]) for support in path.supports),
+        names=tuple(names),
         objectives=tuple(path.objectives.tolist()),
         curve=curve,
         settings=dict(settings or {}),
         versions=versions(),
         seconds=clock.seconds,
-        warnings=tuple(sentences),
+        warnings=tuple(heard.sentences),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,18 @@ class Table:
     def n_units(self) -> int:
         """How many can be selected: columns, with those of a category counted once."""
         return int(self.X.shape[1] - sum(part.size - 1 for part in self.groups.values()))
+
+    @property
+    def unit_of(self) -> Index:
+        """For every feature itself; for those of a category, the first of them."""
+        first = np.arange(self.X.shape[1])
+        for part in self.groups.values():
+            first[part] = part.min()
+        return first
+
+    def n_units_of(self, columns: Sequence[int]) -> int:
+        """How many these are, with those of a category counted once."""
+        return int(np.unique(self.unit_of[list(columns)]).size)
 
     @property
     def is_large(self) -> bool:
