@@ -181,7 +181,14 @@ def test_places_and_gains_follow_from_the_rows():
     assert "honest protocol – Yale: NmAPG, corrected and TopK." in text
     assert "published – Yale: 3 of 3." in text
     assert "adds 7.5 points on average, and up to 10.0." in text
+    assert "same everywhere" not in text  # one of them lacks a protocol
     assert an2021._accuracy_text([], "1-NN") == "Not run."
+
+
+def test_methods_that_are_the_same_are_named():
+    rows = accuracies({"topk": 0.9, "nmapg": 0.9, "nmapg published": 0.6})
+    text = an2021._accuracy_text(rows, "1-NN")
+    assert "NmAPG, corrected and TopK are the same everywhere." in text
 
 
 def test_the_best_penalty_is_compared_with_the_usual_one():

@@ -256,10 +256,7 @@ def _unmoved(found: Mapping[str, Means]) -> str:
     ]
     if not pairs or any(first != other for first, other in pairs):
         return ""
-    return (
-        "\n- SFS and MTFS are the same everywhere, and their curves lie on one another: SFS never "
-        "leaves the features of the solution that it starts from."
-    )
+    return "\n- SFS never leaves the features of the solution of MTFS, where it starts."
 
 
 def sections(rows: Mapping[str, list[Row]]) -> list[Section]:

@@ -148,6 +148,7 @@ def standings_text(
             }
             if places:
                 parts[-1] += f" Places of {name} – {listed(places)}."
+    parts += [f"{' and '.join(same)} are the same everywhere." for same in _twins(found, methods)]
     gains = _gains(found)
     if gains:
         parts.append(
@@ -155,6 +156,21 @@ def standings_text(
             f"{max(gains):.1f}."
         )
     return "\n".join(f"- {part}" for part in parts) or "Not run."
+
+
+def _twins(found: Mapping[str, Means], methods: Mapping[str, str]) -> list[list[str]]:
+    """Labels of methods that have the same means wherever they were run."""
+    alike: dict[tuple[object, ...], list[str]] = {}
+    for method, label in methods.items():
+        own = tuple(
+            (protocol, dataset, values[method])
+            for protocol, means in found.items()
+            for dataset, values in means.items()
+            if method in values
+        )
+        if own:
+            alike.setdefault(own, []).append(label)
+    return [labels for labels in alike.values() if len(labels) > 1]
 
 
 def _gains(found: Mapping[str, Means]) -> list[float]:
