@@ -151,8 +151,9 @@ Which data sets and which k the printed figure shows is not known to us; taken a
 Mean of the loss after so many iterations with k = 5, a finished run counting with its last value;
 RPFS by its own loss, the sum of norms. Random coefficients begin far above the loss without
 features: the curves are cut at 1.2. An iteration of CD-LSR is a sweep over all k features, and its
-first value here comes after the first sweep. PGD has the step 1/‖X‖². The line of TopK is where it
-ends.
+first value here comes after the first sweep. PGD has the step 1/‖X‖². IPFS weighs
+all features at first and is driven to k of them by its penalty, so that its loss rises. The line of
+TopK is where it ends.
 """
 _TIME_TEXT = """
 Time of one whole fit with k = 5 from one start. The printed seconds are of other machines and of

@@ -261,9 +261,8 @@ def _lines(group: dict[str, str], protocol: str) -> dict[str, str]:
 def starts_section(rows: Sequence[Row]) -> Section:
     """The mean of single starts, and the best of them by loss and by accuracy."""
     lines, gains = [], []
-    for row in rows:
-        if "accuracies" not in row:
-            continue
+    done = [row for row in rows if "accuracies" in row]
+    for row in sorted(done, key=lambda row: (list(DATASETS).index(row["dataset"]), row["k"])):
         accuracies = 100 * np.array(row["accuracies"])
         least = float(accuracies[int(np.argmin(row["objectives"]))])
         gains.append(float(accuracies.max()) - least)
