@@ -135,6 +135,15 @@ def test_time_limit_ends_the_processes_and_leaves_a_bound(crews):
     assert crews[0].n_tasks > 0
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as usual, also where the tests were started with it ignored (in the background)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interrupt_ends_the_processes_and_keeps_what_is_proven(crews):
     X, Y = hard_problem()
     root = prove(X, Y - Y.mean(axis=0), 10, 1.0, monitor=lambda progress: True)
