@@ -72,7 +72,8 @@ def path_curve(
         raise InputError(f"--include has {forced} columns, more than --k-max {k_max}.")
     metric = METRICS[table.task][0]
     progress(f"The best features for every k up to {k_max}")
-    path = topk_path(table.X, table.y, k_max, random_state=seed, **options)
+    with one_blas_thread(not table.is_large):
+        path = topk_path(table.X, table.y, k_max, random_state=seed, **options)
     progress(f"Cross-validation over k, {len(splits)} folds")
     workers = threads(n_jobs)
     with warnings.catch_warnings(), one_blas_thread(workers > 1):
