@@ -18,6 +18,8 @@ from rowsparse.solvers.gram import LeastSquares, first_best
 from rowsparse.solvers.starts import End
 from rowsparse.solvers.support import SupportState
 
+# An exchange must gain more than so many rounding errors of ||Y||^2.
+_ROUNDING = 16
 # Numbers held at a time when exchanges are scored.
 _ENTRIES = 1 << 22
 
@@ -36,6 +38,24 @@ class Rules:
     allowed: Mask
     enough: float
     late: Callable[[], bool]
+
+    @classmethod
+    def of(
+        cls,
+        problem: LeastSquares,
+        k: int,
+        include: Sequence[int],
+        exclude: Sequence[int],
+        tol: float,
+        late: Callable[[], bool] = lambda: False,
+    ) -> Rules:
+        """From features that must and must not be selected, and a share of ||Y||^2."""
+        excluded: Mask = np.zeros(problem.diagonal.size, dtype=bool)
+        excluded[list(exclude)] = True
+        allowed = (problem.design.column_norms() > 0) & ~excluded
+        allowed[list(include)] = False
+        enough = max(tol, _ROUNDING * problem.eps) * problem.total
+        return cls(k, tuple(include), excluded, allowed, enough, late)
 
     def bar_all_but(self, features: Index) -> None:
         """Exclude every feature that is not among these."""
@@ -161,8 +181,8 @@ class GroupEngine:
             return
         left, T = self._blocks.left(state), state.T
         starts = self._starts(chosen)
-        sizes = np.diff(starts).tolist()
-        step = max(1, _ENTRIES // (max(sizes) * T.shape[1] * max(state.V.shape[1], *sizes)))
+        widest = max(part.size for part in self._groups)
+        step = max(1, _ENTRIES // (widest * T.shape[1] * max(state.V.shape[1], widest)))
         for begin in range(first, len(chosen), step):
             slots = starts[begin : min(begin + step, len(chosen)) + 1]
             yield from enumerate(self._blocks.exchange_gains(state, left, T, slots), start=begin)

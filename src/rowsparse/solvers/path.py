@@ -32,8 +32,6 @@ from rowsparse.solvers.starts import End
 
 # Kicks of every size unless told otherwise.
 DEFAULT_PATH_RESTARTS = 2
-# An exchange must gain more than so many rounding errors of ||Y||^2.
-_ROUNDING = 16
 # A support is better if it takes more than this share of ||Y||^2 off the objective.
 _TIE = 1e-12
 
@@ -106,7 +104,7 @@ def solve_path(
         Their objectives never increase, are at most those of greedy selection, and no exchange
         of one feature (or group) for another lowers one of them.
     """
-    rules = _rules(problem, k_max, include, exclude, tol)
+    rules = Rules.of(problem, k_max, include, exclude, tol)
     moves: Moves = FeatureMoves(problem, rules)
     if groups is not None and any(len(group) > 1 for group in groups):
         moves = GroupMoves(problem, rules, groups)
@@ -118,17 +116,6 @@ def solve_path(
         sizes.settle()
     ks = range(max(1, moves.n_fixed), k_max + 1)
     return _fitted(problem.design, Y, {k: sizes.support(k) for k in ks}, problem.ridge)
-
-
-def _rules(
-    problem: LeastSquares, k_max: int, include: Sequence[int], exclude: Sequence[int], tol: float
-) -> Rules:
-    excluded = np.zeros(problem.diagonal.size, dtype=bool)
-    excluded[list(exclude)] = True
-    allowed = (problem.design.column_norms() > 0) & ~excluded
-    allowed[list(include)] = False
-    enough = max(tol, _ROUNDING * problem.eps) * problem.total
-    return Rules(k_max, tuple(include), excluded, allowed, enough, lambda: False)
 
 
 class Moves(Protocol):

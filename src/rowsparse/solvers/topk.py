@@ -8,13 +8,13 @@ refitted, lowers the objective; :mod:`rowsparse.solvers.starts` says which start
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
 from rowsparse.solvers.exchange import (
     Effort,
@@ -35,8 +35,6 @@ from rowsparse.solvers.starts import End, best_ends, run_starts
 DEFAULT_RESTARTS = 20
 # Supports that grow side by side, and memory for them.
 _BEAM, _BEAM_BYTES = 10, 1 << 26
-# An exchange must gain more than so many rounding errors of ||Y||^2.
-_ROUNDING = 16
 
 
 @dataclass(frozen=True)
@@ -217,8 +215,7 @@ def search(
     """
     deadline = np.inf if time_limit is None else perf_counter() + time_limit
     problem = LeastSquares.of(design, reduced_targets(Y), ridge=ridge)
-    enough = max(tol, _ROUNDING * problem.eps) * problem.total
-    rules = _rules(design, k, include, exclude, enough, lambda: perf_counter() > deadline)
+    rules = Rules.of(problem, k, include, exclude, tol, lambda: perf_counter() > deadline)
     engine: FeatureEngine | GroupEngine
     if groups is None or all(len(group) == 1 for group in groups):
         if groups is not None:
@@ -267,18 +264,3 @@ def _changes(problem: LeastSquares, support: Index) -> tuple[Array, Array]:
     state = SupportState(problem, support)
     order = np.argsort(state.support)
     return state.removal_costs()[order], np.maximum(state.addition_gains(), 0.0)
-
-
-def _rules(
-    design: Design,
-    k: int,
-    include: Sequence[int],
-    exclude: Sequence[int],
-    enough: float,
-    late: Callable[[], bool],
-) -> Rules:
-    excluded: Mask = np.zeros(design.shape[1], dtype=bool)
-    excluded[list(exclude)] = True
-    allowed = (design.column_norms() > 0) & ~excluded
-    allowed[list(include)] = False
-    return Rules(k, tuple(include), excluded, allowed, enough, late)

@@ -66,10 +66,9 @@ def path_curve(
     table = plan.table
     names = ("alpha", "include", "exclude", "groups", "task")
     options = {name: plan.params[name] for name in names if name in plan.params}
-    k_max = min(k_max, table.n_units - table.n_units_of(options.get("exclude", ())))
-    forced = table.n_units_of(options.get("include", ()))
-    if forced > k_max:
-        raise InputError(f"--include has {forced} columns, more than --k-max {k_max}.")
+    k_max = min(k_max, plan.n_free)
+    if plan.n_forced > k_max:
+        raise InputError(f"--include has {plan.n_forced} columns, more than --k-max {k_max}.")
     metric = METRICS[table.task][0]
     progress(f"The best features for every k up to {k_max}")
     with one_blas_thread(not table.is_large):
@@ -125,9 +124,7 @@ def counts_around(plan: Plan, k: int, n_train: int) -> list[int]:
         return []
     quick = plan.info.cls is TopK or issubclass(plan.info.cls, ScoreSelector)
     shares = _SMALLER if plan.table.is_large else _SHARES if quick else _FEW_SHARES
-    table = plan.table
-    least = max(table.n_units_of(plan.params.get("include", ())), 1)
-    most = min(table.n_units - table.n_units_of(plan.params.get("exclude", ())), n_train - 1)
+    least, most = max(plan.n_forced, 1), min(plan.n_free, n_train - 1)
     around = {max(round(share * k), 1) for share in shares} - {k}
     return sorted(count for count in around if least <= count <= max(most, k))
 

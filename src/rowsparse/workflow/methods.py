@@ -29,6 +29,16 @@ class Plan:
         """What the method is called."""
         return str(self.info.cls.__name__)
 
+    @property
+    def n_forced(self) -> int:
+        """How many must be selected, those of a category counted once."""
+        return self.table.n_units_of(self.params.get("include", ()))
+
+    @property
+    def n_free(self) -> int:
+        """How many may be selected, counted likewise."""
+        return self.table.n_units - self.table.n_units_of(self.params.get("exclude", ()))
+
     def selector(self, k: int) -> Any:
         """The selector for the answer."""
         return get_selector(self.info.name, k, **self.params)
