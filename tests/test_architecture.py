@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import rowsparse
+from rowsparse import selectors
 
 ROOT = Path(rowsparse.__file__).parent
 
@@ -218,6 +219,44 @@ sys.meta_path.insert(0, Missing())
 print("imported")
 """
     assert run_script(script) == "imported"
+
+
+def test_the_stub_of_the_selectors_has_the_names_of_the_package() -> None:
+    stub = (ROOT / "selectors" / "__init__.pyi").read_text(encoding="utf-8")
+    found = [(item.module.rpartition(".")[2], item.name) for item in imports_in(stub, "x")]
+    assert sorted(found) == sorted(
+        (module, name) for module, names in selectors.MODULES.items() for name in names
+    )
+    for name in selectors.__all__:
+        assert getattr(selectors, name).__name__ == name
+
+
+def test_every_module_that_registers_a_selector_is_listed() -> None:
+    registering = {
+        module.rpartition(".")[2]
+        for module in SOURCES
+        if module.startswith("rowsparse.selectors.")
+        and "\n@register(" in SOURCES[module].read_text(encoding="utf-8")
+    }
+    assert len(registering) > 20
+    assert registering <= set(selectors.MODULES)
+
+
+def test_no_public_name_of_the_selectors_is_that_of_a_module() -> None:
+    modules = {module.rpartition(".")[2] for module in SOURCES}
+    assert modules.isdisjoint(selectors.__all__)
+
+
+def test_a_selector_is_loaded_without_the_others() -> None:
+    script = """
+import sys
+from rowsparse import TopK, get_selector
+get_selector("topk", 3)
+print("rowsparse.selectors.rfs" in sys.modules)
+get_selector("rfs", 3)
+print("rowsparse.selectors.rfs" in sys.modules)
+"""
+    assert run_script(script).split() == ["False", "True"]
 
 
 def test_the_rules_catch_what_they_forbid() -> None:

@@ -29,7 +29,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rowsparse.selectors.path import topk_path
-from rowsparse.selectors.stability import StabilitySelection, stability, wilson_interval
+from rowsparse.selectors.subsampling import StabilitySelection, stability, wilson_interval
 from rowsparse.selectors.topk import TopK
 from rowsparse.selectors.topk_cv import TopKCV
 

@@ -1,76 +1,57 @@
-"""The scikit-learn face of the methods."""
+"""The scikit-learn face of the methods.
 
-from rowsparse.selectors.all_features import AllFeatures
-from rowsparse.selectors.cdlsr import CDLSR
-from rowsparse.selectors.concrete_autoencoder import ConcreteAutoencoder
-from rowsparse.selectors.covariance_thresholding import CovarianceThresholding
-from rowsparse.selectors.crfs import CRFS
-from rowsparse.selectors.firdl import FIRDL
-from rowsparse.selectors.fspca import FSPCA
-from rowsparse.selectors.ilfs import ILFS
-from rowsparse.selectors.information_gain import InformationGain
-from rowsparse.selectors.ipfs import IPFS
-from rowsparse.selectors.lpinf import LpInf
-from rowsparse.selectors.mrmr import MRMR
-from rowsparse.selectors.mtfs import MTFS
-from rowsparse.selectors.nmapg import NmAPG
-from rowsparse.selectors.path import TopKPath, topk_path
-from rowsparse.selectors.projected_gradient import ProjectedGradient
-from rowsparse.selectors.registry import (
-    SelectorInfo,
-    get_selector,
-    list_selectors,
-    selector_info,
-)
-from rowsparse.selectors.relieff import ReliefF
-from rowsparse.selectors.rfs import RFS, RFSPath, rfs_path
-from rowsparse.selectors.ridge_ranking import RidgeRanking
-from rowsparse.selectors.rpfs import RPFS
-from rowsparse.selectors.s2dfs import S2DFS
-from rowsparse.selectors.slap import SLAP
-from rowsparse.selectors.smoothed_l20 import SmoothedL20
-from rowsparse.selectors.stability import Stability, StabilitySelection, stability
-from rowsparse.selectors.topk import TopK
-from rowsparse.selectors.topk_cv import TopKCV
-from rowsparse.selectors.univariate import FisherScore, FStatistic, TTest
+A module is loaded when one of its names is asked for: whoever selects with one method does not
+wait for all of them. The types of the names are in ``__init__.pyi``.
+"""
 
-__all__ = [
-    "CDLSR",
-    "CRFS",
-    "FIRDL",
-    "FSPCA",
-    "ILFS",
-    "IPFS",
-    "MRMR",
-    "MTFS",
-    "RFS",
-    "RPFS",
-    "S2DFS",
-    "SLAP",
-    "AllFeatures",
-    "ConcreteAutoencoder",
-    "CovarianceThresholding",
-    "FStatistic",
-    "FisherScore",
-    "InformationGain",
-    "LpInf",
-    "NmAPG",
-    "ProjectedGradient",
-    "RFSPath",
-    "ReliefF",
-    "RidgeRanking",
-    "SelectorInfo",
-    "SmoothedL20",
-    "Stability",
-    "StabilitySelection",
-    "TTest",
-    "TopK",
-    "TopKCV",
-    "TopKPath",
-    "get_selector",
-    "list_selectors",
-    "rfs_path",
-    "selector_info",
-    "stability",
-    "topk_path",
-]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# Every module with public names. No name may be that of a module: whichever was loaded last
+# would be found.
+MODULES = {
+    "all_features": ("AllFeatures",),
+    "cdlsr": ("CDLSR",),
+    "concrete_autoencoder": ("ConcreteAutoencoder",),
+    "covariance_thresholding": ("CovarianceThresholding",),
+    "crfs": ("CRFS",),
+    "firdl": ("FIRDL",),
+    "fspca": ("FSPCA",),
+    "ilfs": ("ILFS",),
+    "information_gain": ("InformationGain",),
+    "ipfs": ("IPFS",),
+    "lpinf": ("LpInf",),
+    "mrmr": ("MRMR",),
+    "mtfs": ("MTFS",),
+    "nmapg": ("NmAPG",),
+    "path": ("TopKPath", "topk_path"),
+    "projected_gradient": ("ProjectedGradient",),
+    "registry": ("SelectorInfo", "get_selector", "list_selectors", "selector_info"),
+    "relieff": ("ReliefF",),
+    "rfs": ("RFS", "RFSPath", "rfs_path"),
+    "ridge_ranking": ("RidgeRanking",),
+    "rpfs": ("RPFS",),
+    "s2dfs": ("S2DFS",),
+    "slap": ("SLAP",),
+    "smoothed_l20": ("SmoothedL20",),
+    "subsampling": ("Stability", "StabilitySelection", "stability"),
+    "topk": ("TopK",),
+    "topk_cv": ("TopKCV",),
+    "univariate": ("FisherScore", "FStatistic", "TTest"),
+}
+_HOMES = {name: module for module, names in MODULES.items() for name in names}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -139,10 +139,11 @@ def selector_info(name: str) -> SelectorInfo:
     >>> selector_info("RFS").reference
     'Nie et al. 2010'
     """
-    known = _all()
     if not isinstance(name, str):
         raise TypeError(f"name must be the name of a selector; got {name!r}.")
-    by_name = known | {_plain(info.cls.__name__): info for info in known.values()}
+    by_name = _by_name(_REGISTERED)
+    if _plain(name) not in by_name:
+        by_name = _by_name(_all())
     if _plain(name) not in by_name:
         close = difflib.get_close_matches(_plain(name), by_name, n=1)
         hint = f"did you mean {by_name[close[0]].name!r}?" if close else "see list_selectors()."
@@ -184,9 +185,15 @@ def get_selector(name: str, n_features_to_select: int | float, **params: Any) ->
 
 
 def _all() -> dict[str, SelectorInfo]:
-    # Importing the package runs every decorator.
-    import_module("rowsparse.selectors")
+    # Importing a module runs its decorators.
+    package = import_module("rowsparse.selectors")
+    for module in package.MODULES:
+        import_module(f"rowsparse.selectors.{module}")
     return _REGISTERED
+
+
+def _by_name(known: dict[str, SelectorInfo]) -> dict[str, SelectorInfo]:
+    return known | {_plain(info.cls.__name__): info for info in known.values()}
 
 
 def _plain(name: str) -> str:
