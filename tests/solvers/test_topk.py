@@ -245,9 +245,10 @@ def test_of_duplicates_the_first_is_selected():
     assert doubled.support.tolist() == plain.support.tolist()
 
 
-def test_costs_and_gains_are_those_of_refits():
+@pytest.mark.parametrize("n_restarts", [0, 5])
+def test_costs_and_gains_are_those_of_refits(n_restarts):
     X, Y = data(10)
-    result = search(design_of(X), Y, 3, ridge=0.3)
+    result = search(design_of(X), Y, 3, ridge=0.3, n_restarts=n_restarts)
     S = result.support.tolist()
     for cost, out in zip(result.costs, S, strict=True):
         left = naive_objective(X, Y, [p for p in S if p != out], 0.3)

@@ -199,6 +199,10 @@ class GroupEngine:
         others = np.argsort(-strength, kind="stable")[: k - len(chosen)].tolist()
         return np.sort(self._features([*chosen, *others]))
 
+    def state(self, support: Index) -> SupportState:
+        """The problem on a support."""
+        return SupportState(self._problem, support)
+
 
 def _removal_cost(state: SupportState, slots: slice) -> float:
     """What the objective rises by without the features in these slots, trace(V_I' M_II^-1 V_I)."""

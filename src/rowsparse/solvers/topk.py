@@ -82,12 +82,14 @@ class FeatureEngine:
             for p in rules.include:
                 first.add(p)
             self._fixed = first.basis
+        self._first: SupportState | None = None
         self._nothing = problem.eps * problem.total
         self.size = rules.k - len(rules.include)
         self.units = np.flatnonzero(rules.allowed)
         self.total = problem.total
 
     def run(self, kept: Sequence[int], barred: Sequence[int], pause: int) -> End:
+        self._first = None
         fixed = len(self._fixed)
         full = fixed + self.size
         state = SupportState(self._problem, [*self._fixed, *kept], capacity=full)
@@ -105,10 +107,13 @@ class FeatureEngine:
                 self._exchange(state, "glance")
         if self.size > 1 or kept or barred:  # one feature, the best of all, is not exchanged
             self._exchange(state, "quick")
+        if not kept and not barred:
+            self._first = state
         return self._end(state)
 
     def run_beam(self) -> End:
         """Beam search: of all one-feature extensions of several supports, the best go on."""
+        self._first = None
         states = [SupportState(self._problem, self._fixed, capacity=len(self._fixed) + self.size)]
         width = max(1, min(_BEAM, _BEAM_BYTES // states[0].nbytes))
         for _ in range(self.size):
@@ -160,6 +165,13 @@ class FeatureEngine:
         strength[rules.excluded] = -np.inf
         live = rules.allowed & ~rules.excluded
         return np.sort(fill(chosen, strength, live, rules.k))
+
+    def state(self, support: Index) -> SupportState:
+        """The problem on a support: as the first start left it, if that was the only one."""
+        first = self._first
+        if first is not None and sorted(first.basis) == support.tolist():
+            return first
+        return SupportState(self._problem, support)
 
 
 def search(
@@ -229,7 +241,7 @@ def search(
     supports = [engine.support(units) for units in {outcome.best.units, outcome.first.units}]
     fits = [(least_squares_fit(design, Y, S, ridge=ridge), S) for S in supports]
     (V, objective), support = min(fits, key=lambda fit: fit[0][1])
-    costs, gains = _changes(problem, support)
+    costs, gains = _changes(engine.state(support))
     return SearchResult(
         support=support,
         objective=objective,
@@ -247,7 +259,8 @@ def with_support(
 ) -> SearchResult:
     """The result with another support in the place of the one that was found."""
     V, objective = least_squares_fit(design, Y, support, ridge=ridge)
-    costs, gains = _changes(LeastSquares.of(design, reduced_targets(Y), ridge=ridge), support)
+    problem = LeastSquares.of(design, reduced_targets(Y), ridge=ridge)
+    costs, gains = _changes(SupportState(problem, support))
     return replace(
         result,
         support=support,
@@ -259,8 +272,7 @@ def with_support(
     )
 
 
-def _changes(problem: LeastSquares, support: Index) -> tuple[Array, Array]:
+def _changes(state: SupportState) -> tuple[Array, Array]:
     """What removing each selected feature costs, and what adding each other one gains."""
-    state = SupportState(problem, support)
     order = np.argsort(state.support)
     return state.removal_costs()[order], np.maximum(state.addition_gains(), 0.0)
