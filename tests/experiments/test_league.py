@@ -185,10 +185,16 @@ def test_packages_select_k_features(data, name, module):
         assert make_peer(name).fit(X, labels).get_support().sum() == 10
 
 
-def test_a_package_that_is_not_installed_is_named(data, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "abess", None)
-    with pytest.raises(ImportError, match=r'abess is not installed: pip install "rowsparse\[le'):
-        make_peer("abess").fit(*data)
+@pytest.mark.parametrize(
+    ("name", "module"), [("abess", "abess"), ("fastcan", "fastcan"), ("mrmr-selection", "mrmr")]
+)
+def test_a_package_that_is_not_installed_is_named(data, monkeypatch, name, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=f'{name} is not installed: pip install "rowsparse.le'):
+        make_peer(name).fit(*data)
+
+
+def test_a_package_that_is_not_installed_has_no_row(tmp_path):
     rows = grid({"topk": 0.9, "mrmr": 0.8})
     why = "ImportError: abess is not installed"
     rows.append({"dataset": "glioma", "method": "abess", "split": 0, "error": why})

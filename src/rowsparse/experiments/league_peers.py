@@ -60,7 +60,7 @@ class RankingPeer(Peer):
 
     @abstractmethod
     def _ranked(self, X: Array, y: Array) -> Index:
-        """All features, the best first."""
+        """The features, the best first: all of them, or as many as are to be selected."""
 
 
 class MutualInformation(RankingPeer):
@@ -111,27 +111,23 @@ class RecursiveElimination(RankingPeer):
 class FastCanRanking(RankingPeer):
     """``FastCan``: greedy forward selection by canonical correlation."""
 
-    def fit(self, X: Array, y: Array) -> Self:
-        """Select one feature after another."""
+    def _ranked(self, X: Array, y: Array) -> Index:
         FastCan = _package("fastcan", "fastcan").FastCan
         model = FastCan(n_features_to_select=self.n_features_to_select, verbose=0)
-        self.order_ = np.asarray(model.fit(X, _columns(y)).indices_, dtype=np.intp)
-        return self._keep(self.order_, X.shape[1])
+        return np.asarray(model.fit(X, _columns(y)).indices_, dtype=np.intp)
 
 
 class MRMRSelection(RankingPeer):
     """``mrmr_classif``: F-statistics over mean correlations, one feature after another."""
 
-    def fit(self, X: Array, y: Array) -> Self:
-        """Select one feature after another."""
+    def _ranked(self, X: Array, y: Array) -> Index:
         mrmr_classif = _package("mrmr", "mrmr-selection").mrmr_classif
         pandas = _package("pandas", "pandas")
         chosen = mrmr_classif(
             pandas.DataFrame(X), pandas.Series(y), self.n_features_to_select,
             n_jobs=1, show_progress=False,
         )  # fmt: skip
-        self.order_ = np.asarray(chosen, dtype=np.intp)
-        return self._keep(self.order_, X.shape[1])
+        return np.asarray(chosen, dtype=np.intp)
 
 
 class Abess(Peer):
