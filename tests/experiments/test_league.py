@@ -283,7 +283,7 @@ def test_a_method_that_lacks_a_set_is_placed_by_topk():
     ("own", "reason"),
     [
         ({"objective": 0.5}, "saturated"),
-        ({"objective": 12.0}, "search"),
+        ({"objective": 12.0}, "ridge"),
         ({"accuracy_svm": 0.99}, "judge"),
         ({}, "criterion"),
     ],
@@ -295,6 +295,12 @@ def test_the_reason_follows_from_the_rows(own, reason):
     assert (lost.reason, lost.leader, lost.k, lost.place) == (reason, "mrmr", 5, 5)
     assert lost.lead == pytest.approx(0.1, abs=0.07)
     assert lost.p < 1e-9
+
+
+def test_only_the_error_of_the_leader_counts():
+    rows = [made_row("mrmr", 0.9), made_row("rfs", 0.7, objective=1.0), made_row("topk", 0.8)]
+    (lost,) = defeats(Scores.of(rows, "accuracy"))
+    assert (lost.leader, lost.reason) == ("mrmr", "judge")
 
 
 def test_a_lead_within_the_noise_is_not_called_clear():

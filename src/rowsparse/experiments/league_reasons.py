@@ -20,10 +20,10 @@ _SATURATED = 0.05
 _LEVEL = 0.05
 
 REASONS = {
-    "search": (
-        "another method has a squared error on the training samples that is lower by more than "
-        f"{100 * _LOWER:g} %: TopK, whose measure has a small ridge besides, has not found that "
-        "choice, and more restarts (`n_restarts`) or a smaller `alpha` may help"
+    "ridge": (
+        "the leader's features have a squared error on the training samples that is lower by more "
+        f"than {100 * _LOWER:g} %. TopK's measure has a ridge besides (`alpha=0.5`), which keeps "
+        "it from features that need large coefficients; a smaller `alpha` may help"
     ),
     "saturated": (
         "TopK's features explain nearly all of the training targets, so that the squared error no "
@@ -34,13 +34,12 @@ REASONS = {
         "the forest: features that serve a linear fit together need not serve those"
     ),
     "criterion": (
-        "TopK has the least squared error on the training samples, as it is made to, and others "
-        "predict better: the squared error of the training samples is not the classifier's error "
-        "on new ones"
+        "the leader's features fit the training samples no better than TopK's, and predict better: "
+        "the squared error of the training samples is not the classifier's error on new ones"
     ),
 }
 _SHORT = {
-    "search": "search",
+    "ridge": "the ridge",
     "saturated": "nothing left to fit",
     "judge": "the classifier is not linear",
     "criterion": "squared loss",
@@ -87,21 +86,21 @@ def defeats(scores: Scores) -> list[Defeat]:
             first = int(np.nanargmax(values[at]))
             leader, lead = scores.methods[first], float(values[at, first] - values[at, own])
             ahead, p = scores.lead(dataset, leader, OUR_METHOD, k)
-            reason = _reason(scores, dataset, k, float(machines[at, own]))
+            reason = _reason(scores, dataset, k, leader, float(machines[at, own]))
             place = int(places[at, own])
             found.append(Defeat(dataset, leader, k, place, lead, p if ahead > 0 else 1.0, reason))
     order = {name: at for at, name in enumerate(scores.datasets)}
     return sorted(found, key=lambda defeat: (order[defeat.dataset], defeat.k))
 
 
-def _reason(scores: Scores, dataset: str, k: int, place_of_machine: float) -> str:
+def _reason(scores: Scores, dataset: str, k: int, leader: str, place_of_machine: float) -> str:
     errors = scores.training(dataset, k, "objective")
     own = errors.get(OUR_METHOD, np.nan)
     spread = scores.training(dataset, k, "spread").get(OUR_METHOD, np.nan)
     if own <= _SATURATED * spread:
         return "saturated"
-    if min(errors.values(), default=own) < (1 - _LOWER) * own:
-        return "search"
+    if errors.get(leader, own) < (1 - _LOWER) * own:
+        return "ridge"
     if place_of_machine <= max(2, 0.1 * len(scores.methods)):
         return "judge"
     return "criterion"
