@@ -61,7 +61,7 @@ class Proof:
     optimal : bool
         Whether the two are as close as was asked.
     nodes : int
-        Number of subproblems whose relaxation was solved.
+        Number of subproblems bounded, by a relaxation or by looking at all pairs.
     root_bound : float
         The bound before any branching.
     dual_features, dual_W : arrays

@@ -29,8 +29,9 @@ _TOL = 1e-7
 # A node with fewer than this share of the candidates gets its own, smaller problem; of these, the
 # latest are kept up to so many bytes.
 _COMPACT, _HOME_BYTES = 0.25, 1 << 28
-# With two features to go and no more candidates than this, all pairs are scored at once.
-_PAIRS = 1200
+# With two features to go and no more candidates than this, all pairs are scored at once; with no
+# more than this few, that takes less time than a relaxation.
+_PAIRS, _FEW = 1200, 400
 # Relative excess over the level at which a feature outside the working set must enter.
 _VIOLATION = 1e-6
 
@@ -126,7 +127,7 @@ class Harvest:
     closed : float
         The least bound of all that needs no more expanding.
     nodes : int
-        Number of relaxations solved.
+        Number of relaxations solved, or of subproblems whose pairs were all looked at instead.
     support, objective : array of int or None, and float
         The best features found, if any are better than what was known.
     """
@@ -237,6 +238,10 @@ class Subtree:
             self._close(self._best_single(problem, node.chosen, free))
             return
         self._nodes += 1
+        # The root (order 0) is relaxed all the same: its dual point is shown to the user.
+        if count == 2 and free.size <= _FEW and node.order:
+            self._close(self._best_pair(problem, node.chosen, free))
+            return
         relaxed = self._relax(problem, node)
         self.first = self.first or relaxed
         value = max(relaxed.bound.value, node.bound)
