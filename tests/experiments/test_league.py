@@ -249,6 +249,18 @@ def test_sets_that_are_not_complete_are_not_ranked():
     assert scores.comparison().n_datasets == 4
 
 
+def test_two_methods_are_compared_where_both_have_a_result():
+    late = {"split": 0, "error": "TimeoutError: stopped after 15 seconds"}
+    rows = grid({"topk": 0.9, "rfs": 0.8, "mrmr": 0.7})
+    rows = [r for r in rows if (r["method"], r["dataset"]) != ("rfs", "glioma")]
+    rows.append({"dataset": "glioma", "method": "rfs", **late})
+    scores = Scores.of(rows, "accuracy")
+    rivals = {rival.name: rival for rival in scores.against("topk")}
+    assert rivals["rfs"][1:4] == (3, 0, 3)
+    assert rivals["mrmr"][1:4] == (4, 0, 4)
+    assert "| RFS | 3 | 3 | 0 |" in league_page._against(scores)
+
+
 def test_folds_are_tested_with_their_overlap():
     """Without the overlap of training samples it is Student's test."""
     differences = np.array([0.03, 0.01, 0.02, 0.04, 0.0])

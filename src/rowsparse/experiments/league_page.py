@@ -243,18 +243,19 @@ def _against(scores: Scores) -> str:
     found = scores.against(OUR_METHOD)
     if not found:
         return "TopK was not run, or on one set only."
-    ahead = [label(name) for name, better, worse, p in found if p < 0.05 and better > worse]
-    behind = [name for name, better, worse, p in found if p < 0.05 and better < worse]
+    clear = [rival for rival in found if rival.p < 0.05]
+    ahead = [label(rival.name) for rival in clear if rival.better > rival.worse]
+    behind = [rival for rival in clear if rival.better < rival.worse]
     lines = [
-        [label(name), str(worse), str(better), f"{p:.2g}"]
-        for name, better, worse, p in sorted(found, key=lambda item: item[2] - item[1])
+        [label(rival.name), *map(str, (rival.sets, rival.worse, rival.better)), f"{rival.p:.2g}"]
+        for rival in sorted(found, key=lambda rival: rival.worse - rival.better)
     ]
     text = (
-        f"Wilcoxon's signed-rank test over the data sets, corrected for {len(found)} rivals (Holm):"
-        f" TopK is ahead of {len(behind)} at the level of 5 %, and behind "
-        f"{_listed(ahead) if ahead else 'none'}."
+        "Wilcoxon's signed-rank test over the data sets on which both have a result, corrected for "
+        f"{len(found)} rivals (Holm): TopK is ahead of {len(behind)} at the level of 5 %, and "
+        f"behind {_listed(ahead) if ahead else 'none'}."
     )
-    header = ["rival", "sets where TopK is better", "sets where it is worse", "p"]
+    header = ["rival", "sets", "where TopK is better", "where it is worse", "p"]
     return text + "\n\n" + markdown_table(header, lines)
 
 

@@ -143,8 +143,10 @@ def _over_sets(scores: Scores) -> str:
                 cells.append("–")
                 continue
             place = result.methods.index(OUR_METHOD) + 1
-            better = [name for name, up, down, p in scores.against(OUR_METHOD, judge=judge, k=k)
-                      if p < _LEVEL and up > down]  # fmt: skip
+            rivals = scores.against(OUR_METHOD, judge=judge, k=k)
+            better = [
+                rival.name for rival in rivals if rival.p < _LEVEL and rival.better > rival.worse
+            ]
             ahead.update(better)
             cell = f"{place}" if place == 1 else f"{place}, after {label(result.methods[0])}"
             cells.append(f"{cell}; behind {len(better)}" if better else cell)

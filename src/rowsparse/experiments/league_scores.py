@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
@@ -22,6 +22,7 @@ __all__ = [
     "JUDGES",
     "OUR_METHOD",
     "REFERENCE",
+    "Rival",
     "Scores",
     "family",
     "label",
@@ -91,6 +92,16 @@ def p_of_folds(differences: Sequence[float]) -> float:
     if spread == 0:
         return 0.0
     return float(2 * student.sf(abs(found.mean()) / spread, n - 1))
+
+
+class Rival(NamedTuple):
+    """On how many sets a method and another both have a result, it is better, worse; and p."""
+
+    name: str
+    sets: int
+    better: int
+    worse: int
+    p: float
 
 
 @dataclass(frozen=True)
@@ -222,8 +233,8 @@ class Scores:
                 found[at, known] = rankdata(-line[known], method="min")
         return found
 
-    def against(self, method: str, **which: Any) -> list[tuple[str, int, int, float]]:
-        """Every other ranked method: on how many groups it is better and worse, and Holm's p."""
+    def against(self, method: str, **which: Any) -> list[Rival]:
+        """Every other ranked method, on the groups where both have a result; p is Holm's."""
         names = [self.methods[at] for at in self.ranked]
         groups = self.blocks()
         if method not in names or not groups:
@@ -232,12 +243,11 @@ class Scores:
         own = table[:, names.index(method)]
         found = []
         for at, name in enumerate(names):
+            both = (table[:, at] > _NONE) & (own > _NONE)
             if name != method and len(table) > 1:
-                pair = compare_over_datasets(np.column_stack([table[:, at], own]), ["a", "b"])
-                better, worse = int((table[:, at] > own).sum()), int((table[:, at] < own).sum())
-                found.append((name, better, worse, float(pair.wilcoxon_p[0, 1])))
-        corrected = holm([p for *_, p in found])
-        return [(n, b, w, float(p)) for (n, b, w, _), p in zip(found, corrected, strict=True)]
+                found.append(_rival(name, table[both, at], own[both]))
+        corrected = holm([rival.p for rival in found])
+        return [rival._replace(p=float(p)) for rival, p in zip(found, corrected, strict=True)]
 
     # --------------------------------------------------------------- folds, objectives, time
     def fold_scores(self, dataset: str, method: str, k: int) -> dict[tuple[int, int], float]:
@@ -293,6 +303,15 @@ class Scores:
         found = [[row[name] for row in own if row.get(name) is not None] for name in names]
         means = [np.mean(values) for values in found if values]
         return float(np.mean(means)) if means else float("nan")
+
+
+def _rival(name: str, scores: Array, own: Array) -> Rival:
+    """A method by its scores and those of another on the same sets."""
+    p = 1.0
+    if scores.size > 1:
+        pair = compare_over_datasets(np.column_stack([scores, own]), ["a", "b"])
+        p = float(pair.wilcoxon_p[0, 1])
+    return Rival(name, scores.size, int((scores > own).sum()), int((scores < own).sum()), p)
 
 
 def _means(found: dict[tuple[int, int], float]) -> dict[int, float]:
