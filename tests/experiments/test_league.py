@@ -249,6 +249,15 @@ def test_sets_that_are_not_complete_are_not_ranked():
     assert scores.comparison().n_datasets == 4
 
 
+def test_sets_with_fewer_repetitions_are_named():
+    rows = grid({"topk": 0.9, "rfs": 0.8}) + grid({"topk": 0.9, "rfs": 0.8}, ("lung",), split=1)
+    text = league_page._what_was_run(Scores.of(rows, "accuracy"))
+    assert "Repetitions of the five folds: 2 of every method. Fewer of every method on " in text
+    assert "LUNG" not in text.partition("Fewer")[2].partition(".")[0]
+    one = league_page._what_was_run(Scores.of(grid({"topk": 0.9, "rfs": 0.8}), "accuracy"))
+    assert "Fewer" not in one
+
+
 def test_two_methods_are_compared_where_both_have_a_result():
     late = {"split": 0, "error": "TimeoutError: stopped after 15 seconds"}
     rows = grid({"topk": 0.9, "rfs": 0.8, "mrmr": 0.7})

@@ -84,6 +84,7 @@ def _what_was_run(scores: Scores) -> str:
         f"{min(i.n_features for i in sizes)} to {max(i.n_features for i in sizes)} features.",
         f"Repetitions of the five folds: {most}"
         + (f"; fewer of {_listed(fewer)}." if fewer else " of every method.")
+        + _sets_with_fewer(scores, most)
         + _forest_repeats(scores),
         _judged_on(scores),
     ]
@@ -120,6 +121,14 @@ def _repeats(scores: Scores) -> dict[str, int]:
         if row["method"] in splits:
             splits[row["method"]].add(row["split"])
     return {name: len(found) for name, found in splits.items()}
+
+
+def _sets_with_fewer(scores: Scores, most: int) -> str:
+    splits: dict[str, set[int]] = {}
+    for row in scores.rows:
+        splits.setdefault(row["dataset"], set()).add(row["split"])
+    fewer = [dataset_info(name).title for name, found in splits.items() if len(found) < most]
+    return f" Fewer of every method on {_listed(fewer)}." if fewer else ""
 
 
 def _forest_repeats(scores: Scores) -> str:
