@@ -14,6 +14,7 @@ from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from rowsparse.datasets import list_datasets
 from rowsparse.evaluation import select_for_each
 from rowsparse.experiments import league, league_page
 from rowsparse.experiments.declare import Size, Task
@@ -267,7 +268,16 @@ def test_two_methods_are_compared_where_both_have_a_result():
     rivals = {rival.name: rival for rival in scores.against("topk")}
     assert rivals["rfs"][1:4] == (3, 0, 3)
     assert rivals["mrmr"][1:4] == (4, 0, 4)
-    assert "| RFS | 3 | 3 | 0 |" in league_page._against(scores)
+    text = league_page._against(scores)
+    assert "| RFS | 3 | 3 | 0 |" in text
+    assert "On so few sets this test cannot tell any two methods apart." in text
+
+
+def test_many_sets_can_tell_two_methods_apart():
+    names = [info.name for info in list_datasets("classification")]
+    text = league_page._against(Scores.of(grid({"topk": 0.9, "rfs": 0.8}, names), "accuracy"))
+    assert "TopK is ahead of 1 at the level of 5 %" in text
+    assert "so few sets" not in text
 
 
 def test_folds_are_tested_with_their_overlap():

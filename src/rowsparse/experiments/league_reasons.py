@@ -34,8 +34,9 @@ REASONS = {
         "the forest: features that serve a linear fit together need not serve those"
     ),
     "criterion": (
-        "the leader's features fit the training samples no better than TopK's, and predict better: "
-        "the squared error of the training samples is not the classifier's error on new ones"
+        "the leader's features fit the training samples no better than TopK's (or by less than "
+        f"{100 * _LOWER:g} %), and predict better: the squared error of the training samples is "
+        "not the classifier's error on new ones"
     ),
 }
 _SHORT = {
