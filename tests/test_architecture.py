@@ -19,9 +19,10 @@ ROOT = Path(rowsparse.__file__).parent
 # From the first room to the last. A module may import from its own room and from earlier ones.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"_arrays", "_compat", "_files", "_validation", "rows", "design", "targets"}),
+    frozenset({"certificate"}),
     frozenset({"solvers", "deep"}),
     frozenset({"selectors"}),
-    frozenset({"certificate", "datasets"}),
+    frozenset({"datasets"}),
     frozenset({"evaluation"}),
     frozenset({"__init__"}),  # the public names
     frozenset({"experiments", "demo", "workflow"}),

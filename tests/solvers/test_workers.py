@@ -15,6 +15,7 @@ from rowsparse import TopK
 from rowsparse.design import make_design
 from rowsparse.solvers import branch
 from rowsparse.solvers.certificate import Candidates
+from rowsparse.solvers.diagonal import uniform_diagonal
 from rowsparse.solvers.exchange import forward, least_squares_objective
 from rowsparse.solvers.workers import Crew
 
@@ -62,10 +63,11 @@ def is_alive(pid):
 
 def prove(X, Y, k, ridge, *, include=NONE, exclude=NONE, **options):
     design, _ = make_design(X, center=True, scale=False)
-    problem = Candidates.of(design, Y, ridge)
     keep = np.setdiff1d(np.arange(X.shape[1]), exclude)
-    if keep.size < X.shape[1]:
-        problem = problem.restricted(keep)
+    problem = Candidates.of(design, Y, ridge, keep)
+    diagonal = uniform_diagonal(problem, k, np.asarray(include, dtype=np.intp))
+    if diagonal is not None:
+        problem = problem.with_diagonal(diagonal)
     order = forward(design, Y, k + len(include) + len(exclude), ridge=ridge)
     order = order[~np.isin(order, [*include, *exclude])]
     start = np.concatenate([include, order])[:k].astype(np.intp)
@@ -84,9 +86,13 @@ def random_problem(seed, n, d, c):
 def same(one, two):
     assert np.array_equal(one.support, two.support)
     assert (one.objective, one.lower_bound) == (two.objective, two.lower_bound)
-    assert (one.nodes, one.optimal, one.root_bound) == (two.nodes, two.optimal, two.root_bound)
-    assert np.array_equal(one.dual_features, two.dual_features)
-    assert np.array_equal(one.dual_W, two.dual_W)
+    assert (one.nodes, one.complete, one.root_bound) == (two.nodes, two.complete, two.root_bound)
+    assert len(one.steps) == len(two.steps)
+    for mine, other in zip(one.steps, two.steps, strict=True):
+        assert (mine.kind, mine.feature) == (other.kind, other.feature)
+        if mine.dual is not None:
+            assert np.array_equal(mine.dual.features, other.dual.features)
+            assert np.array_equal(mine.dual.W, other.dual.W)
 
 
 @pytest.mark.parametrize(
@@ -99,8 +105,10 @@ def same(one, two):
 )
 def test_the_proof_does_not_depend_on_the_number_of_processes(crews, n, d, c, ridge, options):
     X, Y = random_problem(n, n, d, c)
-    one, two = (prove(X, Y - Y.mean(axis=0), 6, ridge, n_jobs=jobs, **options) for jobs in (1, 2))
-    assert one.optimal
+    one, two = (
+        prove(X, Y - Y.mean(axis=0), 6, ridge, n_jobs=jobs, keep=True, **options) for jobs in (1, 2)
+    )
+    assert one.complete
     assert one.nodes > 100
     same(one, two)
     assert len(crews) == 1
@@ -129,9 +137,9 @@ def hard_problem():
 def test_time_limit_ends_the_processes_and_leaves_a_bound(crews):
     X, Y = hard_problem()
     proof = prove(X, Y - Y.mean(axis=0), 10, 1.0, n_jobs=2, time_limit=8.0)
-    assert not proof.optimal
+    assert not proof.complete
     assert 0 < proof.lower_bound < proof.objective
-    assert proof.seconds < 20.0
+    assert proof.stopped
     assert crews[0].n_tasks > 0
 
 
@@ -157,7 +165,7 @@ def test_interrupt_ends_the_processes_and_keeps_what_is_proven(crews):
 
     options = {"n_jobs": 2, "time_limit": 60.0, "monitor": ctrl_c}
     proof = prove(X, Y - Y.mean(axis=0), 10, 1.0, keep_on_interrupt=True, **options)
-    assert proof.seconds < 50.0
+    assert proof.stopped
     assert root.root_bound <= proof.lower_bound < proof.objective
     assert crews[0].n_tasks > 0
     timers.clear()
@@ -196,4 +204,4 @@ def test_easy_proofs_start_no_processes(monkeypatch):
     monkeypatch.setattr(branch, "_PATIENCE", 1e6)
     monkeypatch.setattr(Crew, "_begin", lambda crew: pytest.fail("a process was started"))
     X, Y = random_problem(3, 30, 20, 1)
-    assert prove(X, Y - Y.mean(axis=0), 4, 5.0, n_jobs=-1).optimal
+    assert prove(X, Y - Y.mean(axis=0), 4, 5.0, n_jobs=-1).complete

@@ -19,7 +19,14 @@ import scipy.sparse as sp
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design.dense import DenseDesign
-from rowsparse.design.protocol import Design, ImplicitDesign, Moments, WithColumn, binary_units
+from rowsparse.design.protocol import (
+    Design,
+    ImplicitDesign,
+    Moments,
+    WithColumn,
+    binary_units,
+    direction_key,
+)
 from rowsparse.design.sparse import SparseDesign
 
 __all__ = [
@@ -31,12 +38,15 @@ __all__ = [
     "SparseDesign",
     "Units",
     "WithColumn",
+    "direction_key",
     "make_design",
     "power_of_two_unit",
 ]
 
-# |mean| / sd beyond which implicit centring would cancel too many digits.
+# |mean| / sd beyond which implicit centring would cancel too many digits; of a sparse X the Gram
+# matrix is centred that way too, which takes their square.
 _MAX_OFFSET = {"float32": 1e2, "float64": 1e6}
+_MAX_SPARSE_OFFSET = 1e2
 # Largest exponent (base 10) of a column's magnitude at which products are still safe.
 _MAX_DECADES = {"float32": 15, "float64": 200}
 # Magnitudes whose squares, times a sample size, still fit into the type.
@@ -100,11 +110,12 @@ def make_design(
         inv_scale = 1.0 / np.where(moments.constant, 1.0, moments.sd)
     if center:
         inv_scale[moments.constant] = 0.0
-    mean = moments.mean if center else None
+    mean, rest = (moments.mean, moments.rest) if center else (None, None)
     units = Units(moments.mean if center else np.zeros(d), inv_scale, unit)
-    if _implicit_is_unsafe(raw.dtype, moments, inv_scale, center):
-        return raw.safe_copy(mean, inv_scale, binary_units(moments.largest)), units
-    design = kind(stored, mean=mean, inv_scale=inv_scale)
+    most = _MAX_SPARSE_OFFSET if sp.issparse(X) else _MAX_OFFSET[raw.dtype.name]
+    if _implicit_is_unsafe(raw.dtype, moments, inv_scale, most if center else np.inf):
+        return raw.safe_copy(mean, rest, inv_scale, binary_units(moments.largest)), units
+    design = kind(stored, mean=mean, inv_scale=inv_scale, rest=rest)
     if weights is None:
         # The moments tell the norms of the columns: no need for another pass over the data.
         spread = moments.sd if center else np.hypot(moments.sd, moments.mean)
@@ -113,7 +124,7 @@ def make_design(
 
 
 def _implicit_is_unsafe(
-    dtype: np.dtype[Any], moments: Moments, inv_scale: Array, center: bool
+    dtype: np.dtype[Any], moments: Moments, inv_scale: Array, max_offset: float
 ) -> bool:
     """Whether centring or scaling on the fly would lose the digits that matter.
 
@@ -121,7 +132,7 @@ def _implicit_is_unsafe(
     standardised copy in the same dtype is the lesser evil.
     """
     used = inv_scale > 0
-    if center and np.any(np.abs(moments.mean[used]) / _MAX_OFFSET[dtype.name] > moments.sd[used]):
+    if np.any(np.abs(moments.mean[used]) / max_offset > moments.sd[used]):
         return True
     largest = moments.largest[used & (moments.largest > 0)]
     decades = np.abs(np.log10(largest)) if largest.size else np.zeros(1)

@@ -16,14 +16,16 @@ from rowsparse.design.protocol import ImplicitDesign, Moments, binary_units
 _BLOCK_ENTRIES = 1 << 20
 # Entries that stay in the cache while several things are done to them, and columns of such a tile.
 _TILE_ENTRIES, _TILE_COLUMNS = 1 << 16, 1 << 12
-# Squares of entries that are neither near underflow nor near overflow.
-_SAFE_SQUARES = (1e-280, 1e280)
-# Mean, in standard deviations, up to which sums of squares of what is not centred will do.
-_NEAR = 10.0
+# Magnitudes whose squares, and those of their deviations, stay clear of the ends of the range.
+_SAFE_MAGNITUDES = (1e-120, 1e140)
+# Rows whose mean stands for that of all until it is known.
+_TYPICAL_ROWS = 32
 
 
 class DenseDesign(ImplicitDesign):
     """A dense X: NumPy, or anything that follows the array API standard."""
+
+    explicit_gram = True
 
     def __init__(self, X: Any, **parts: Any) -> None:
         super().__init__(X, **parts)
@@ -61,6 +63,11 @@ class DenseDesign(ImplicitDesign):
         index = self._xp.asarray(columns, device=self._X.device)
         return self._to_host(self._xp.take(self._X, index, axis=1)).copy()
 
+    def _take_double(self, columns: Index) -> Array:
+        if self._source is not None and self.dtype != np.float64:
+            return self._source.double_columns(columns)
+        return super()._take_double(columns)
+
     def _row_blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         n, d = self.shape
         step = max(1, _BLOCK_ENTRIES // max(d, 1))
@@ -72,6 +79,8 @@ class DenseDesign(ImplicitDesign):
         """Blocks of rows of Z, in the design's dtype."""
         for rows, block in self._row_blocks():
             Z = block - (0.0 if self.mean is None else self.mean.astype(block.dtype))
+            if self._rest is not None and block.dtype == np.float64:
+                Z -= self._rest
             Z *= self.inv_scale.astype(block.dtype)
             if self.row_scale is not None:
                 Z *= self.row_scale[rows, None].astype(block.dtype)
@@ -96,33 +105,38 @@ class DenseDesign(ImplicitDesign):
     def moments(self, weights: Array | None = None) -> Moments:
         n, d = self.shape
         w = np.ones(n) if weights is None else weights
-        mean, square, largest = self._sums(w, None)
-        low, high = _SAFE_SQUARES
+        origin = self._typical_row()
+        error, square, largest = self._sums(w, origin)
+        low, high = _SAFE_MAGNITUDES
         tiny = np.flatnonzero(largest < low)
         # A column of zeros is as safe as any.
         if not np.all(largest <= high) or (tiny.size and np.any(self._take(tiny))):
             return self._careful_moments(w)
-        if np.any(mean**2 > _NEAR**2 * (square - mean**2)):
-            error, square, _ = self._sums(w, mean)
-        else:
-            mean, error = np.zeros(d), mean
-        return Moments.corrected(mean, error, square, np.ones(d), np.sqrt(largest))
+        if np.any(error**2 > square - error**2):
+            origin = origin + error
+            error, square, _ = self._sums(w, origin)
+        return Moments.corrected(origin, error, square, np.ones(d), largest)
 
-    def _sums(self, w: Array, origin: Array | None) -> tuple[Array, Array, Array]:
-        """Weighted means and mean squares of X - 1 origin', and its largest squares."""
+    def _typical_row(self) -> Array:
+        """The mean of a few rows, with which sums of squares lose no digits to the means."""
+        if not is_numpy_array(self._X):
+            return np.zeros(self.shape[1])
+        few = self._X[:: max(1, self.shape[0] // _TYPICAL_ROWS)][:_TYPICAL_ROWS]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(few.mean(axis=0, dtype=np.float64))
+
+    def _sums(self, w: Array, origin: Array) -> tuple[Array, Array, Array]:
+        """Weighted means and mean squares of X - 1 origin', and a bound on |X|."""
         d = self.shape[1]
         total, square, largest = np.zeros(d), np.zeros(d), np.zeros(d)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             for rows, at, block in self._tiles():
-                if origin is not None:
-                    block = block - origin[at]
-                elif block.dtype != np.float64:
-                    block = block.astype(np.float64)
+                block = block - origin[at]
                 total[at] += w[rows] @ block
-                squares = np.multiply(block, block)
+                squares = np.multiply(block, block, out=block)
                 square[at] += w[rows] @ squares
                 np.maximum(largest[at], squares.max(axis=0), out=largest[at])
-        return total / w.sum(), square / w.sum(), largest
+            return total / w.sum(), square / w.sum(), np.sqrt(largest) + np.abs(origin)
 
     def _careful_moments(self, w: Array) -> Moments:
         """The moments where squares may leave the range of floats."""
@@ -142,13 +156,17 @@ class DenseDesign(ImplicitDesign):
             square += w[rows] @ deviation**2
         return Moments.corrected(mean, error / w.sum(), square / w.sum(), unit, largest)
 
-    def safe_copy(self, mean: Array | None, inv_scale: Array, unit: Array) -> DenseDesign:
+    def safe_copy(
+        self, mean: Array | None, rest: Array | None, inv_scale: Array, unit: Array
+    ) -> DenseDesign:
         """Z itself in the dtype of X, every step of it in float64."""
         offset = 0.0 if mean is None else mean / unit
+        further = 0.0 if rest is None else rest / unit
         Z = np.empty(self.shape, dtype=self.dtype)
         for rows, block in self._row_blocks():
-            Z[rows] = (block / unit - offset) * (inv_scale * unit)
-        return DenseDesign(Z, mean=None, inv_scale=np.ones(self.shape[1]))
+            Z[rows] = (block / unit - offset - further) * (inv_scale * unit)
+        source = DenseDesign(self._X, mean=mean, inv_scale=inv_scale, rest=rest)
+        return DenseDesign(Z, mean=None, inv_scale=np.ones(self.shape[1]), source=source)
 
     def _doubled(self) -> Any:
         return self._xp.astype(self._X, self._xp.float64)

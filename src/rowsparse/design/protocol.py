@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,13 @@ _DENSE_EIGEN_SIZE = 300
 
 @dataclass(frozen=True)
 class Moments:
-    """Weighted moments of the columns of X: ``mean``, ``sd`` (ddof = 0) and largest modulus."""
+    """Weighted moments of the columns of X: ``mean``, ``sd`` (ddof = 0) and largest modulus.
+
+    ``mean + rest`` is the mean to more digits than one float64 holds.
+    """
 
     mean: Array
+    rest: Array
     sd: Array
     largest: Array
 
@@ -31,7 +36,9 @@ class Moments:
     ) -> Moments:
         """The moments from a first mean, how far it is off, and the variance around it."""
         sd = np.sqrt(np.maximum(variance - error**2, 0.0))
-        return cls((mean + error) * unit, sd * unit, largest)
+        rounded = mean + error
+        rest = (mean - rounded) + error
+        return cls(rounded * unit, rest * unit, sd * unit, largest)
 
     @property
     def constant(self) -> Mask:
@@ -50,9 +57,23 @@ def binary_units(magnitude: Array) -> Array:
     return np.where(magnitude > 0, np.ldexp(1.0, exponent), 1.0)
 
 
+def direction_key(column: Array) -> bytes:
+    """Equal for columns that differ by nothing but their sign and a power of two.
+
+    >>> direction_key(np.array([0.0, 3.0, 5.0])) == direction_key(np.array([0.0, -6.0, -10.0]))
+    True
+    """
+    at = int(np.argmax(column != 0))
+    unit = np.ldexp(1.0, int(np.frexp(column[at])[1]))
+    # No negative zeros: they would not be equal as bytes.
+    return np.asarray(column / np.copysign(unit, column[at]) + 0.0).tobytes()
+
+
 class Design(ABC):
     """A matrix Z with n rows and d columns, known by what it does to other matrices."""
 
+    # Whether the Gram matrix comes from centred columns, so that no offset cancels in it.
+    explicit_gram: ClassVar[bool] = False
     _spectral_norm: float | None = None
 
     @property
@@ -95,6 +116,14 @@ class Design(ABC):
     def in_double(self) -> Design:
         """The same design with all products in double precision."""
         return self
+
+    def double_columns(self, columns: Index) -> Array:
+        """Z[:, columns] to double precision, whatever the precision of the data."""
+        return self.columns(columns).astype(np.float64, copy=False)
+
+    def stored_columns(self, columns: Index) -> Array:
+        """The columns as the user has them, neither centred nor scaled."""
+        return self.double_columns(columns)
 
     def gram_columns(self, columns: Index) -> Array:
         """Z' Z[:, columns], d x len(columns)."""
@@ -141,6 +170,10 @@ class ImplicitDesign(Design):
         The reciprocals of the scales s; 0 turns a column into zeros.
     row_scale : array of shape (n,) or None
         The row scales r; None for ones.
+    rest : array of shape (d,) or None
+        What rounding took from the offsets; it counts in :meth:`double_columns`.
+    source : ImplicitDesign or None
+        The design that X was computed from, if X is not what the user has.
     """
 
     def __init__(
@@ -150,11 +183,15 @@ class ImplicitDesign(Design):
         mean: Array | None,
         inv_scale: Array,
         row_scale: Array | None = None,
+        rest: Array | None = None,
+        source: ImplicitDesign | None = None,
     ) -> None:
         self._X = X
         self.mean = mean
         self.inv_scale = inv_scale
         self.row_scale = row_scale
+        self._rest = rest
+        self._source = source
         self._column_norms: Array | None = None
 
     # ------------------------------------------------------- what an array type provides
@@ -180,7 +217,9 @@ class ImplicitDesign(Design):
         """Weighted moments of the columns of X."""
 
     @abstractmethod
-    def safe_copy(self, mean: Array | None, inv_scale: Array, unit: Array) -> ImplicitDesign:
+    def safe_copy(
+        self, mean: Array | None, rest: Array | None, inv_scale: Array, unit: Array
+    ) -> ImplicitDesign:
         """This X centred and scaled, from a copy that products cannot wreck.
 
         ``unit`` holds the columns' magnitudes as powers of two.
@@ -222,6 +261,26 @@ class ImplicitDesign(Design):
             block *= self.row_scale[:, None].astype(block.dtype)
         return block
 
+    def _take_double(self, columns: Index) -> Array:
+        """X[:, columns] in double precision, the caller's own."""
+        return self._take(columns).astype(np.float64, copy=False)
+
+    def double_columns(self, columns: Index) -> Array:
+        block = self._take_double(columns)
+        if self.mean is not None:
+            block -= self.mean[columns]
+            if self._rest is not None:
+                block -= self._rest[columns]
+        block *= self.inv_scale[columns]
+        if self.row_scale is not None:
+            block *= self.row_scale[:, None]
+        return block
+
+    def stored_columns(self, columns: Index) -> Array:
+        if self._source is not None:
+            return self._source.stored_columns(columns)
+        return self._take(columns).astype(np.float64, copy=False)
+
     def know_column_norms(self, norms: Array) -> None:
         """Take the norms of the columns from somebody who has them."""
         self._column_norms = norms
@@ -232,20 +291,21 @@ class ImplicitDesign(Design):
         return self._column_norms
 
     def weighted(self, weights: Array, *, center: bool) -> tuple[Design, Array]:
-        mean, shift = self.mean, np.zeros(self.shape[1])
+        mean, rest, shift = self.mean, self._rest, np.zeros(self.shape[1])
         if center:
-            mean = self.moments(weights).mean
+            moments = self.moments(weights)
+            mean, rest = moments.mean, moments.rest
             shift = (mean - (0.0 if self.mean is None else self.mean)) * self.inv_scale
-        row_scale = np.sqrt(weights)
-        view = type(self)(self._X, mean=mean, inv_scale=self.inv_scale, row_scale=row_scale)
-        return view, shift
+        return self._view(mean=mean, _rest=rest, row_scale=np.sqrt(weights)), shift
 
     def in_double(self) -> ImplicitDesign:
-        if self.dtype == np.float64:
-            return self
-        return type(self)(
-            self._doubled(), mean=self.mean, inv_scale=self.inv_scale, row_scale=self.row_scale
-        )
+        return self if self.dtype == np.float64 else self._view(_X=self._doubled())
+
+    def _view(self, **changes: Any) -> Self:
+        """This design with other parts in the place of some of its own."""
+        view = copy(self)
+        vars(view).update(changes, _column_norms=None, _spectral_norm=None)
+        return view
 
 
 class WithColumn(Design):

@@ -62,12 +62,27 @@ class SparseDesign(ImplicitDesign):
         full = np.diff(self._X.indptr) == n
         return np.where(full, 0.0, np.maximum(weights.sum() - stored, 0.0))
 
-    def safe_copy(self, mean: Array | None, inv_scale: Array, unit: Array) -> SparseDesign:
-        """The stored entries in float64, near 1; offsets stay on the fly."""
+    def safe_copy(
+        self, mean: Array | None, rest: Array | None, inv_scale: Array, unit: Array
+    ) -> SparseDesign:
+        """The stored entries in float64, near 1; offsets stay on the fly unless they dwarf them.
+
+        The mean of a column with entries that are not stored is at most sqrt(n) standard
+        deviations; where it is more, all are stored, and the offset is taken from each.
+        """
         copy = self._X.astype(np.float64)
-        copy.data /= np.repeat(unit, np.diff(copy.indptr))
-        offset = None if mean is None else mean / unit
-        return SparseDesign(copy, mean=offset, inv_scale=inv_scale * unit)
+        stored = np.diff(copy.indptr)
+        copy.data /= np.repeat(unit, stored)
+        if mean is None or rest is None:
+            return SparseDesign(copy, mean=None, inv_scale=inv_scale * unit, source=self)
+        offset, further = mean / unit, rest / unit
+        full = stored == self.shape[0]
+        copy.data -= np.repeat(np.where(full, offset, 0.0), stored)
+        copy.data -= np.repeat(np.where(full, further, 0.0), stored)
+        offset, further = (np.where(full, 0.0, part) for part in (offset, further))
+        return SparseDesign(
+            copy, mean=offset, inv_scale=inv_scale * unit, rest=further, source=self
+        )
 
     def _doubled(self) -> Any:
         return self._X.astype(np.float64)

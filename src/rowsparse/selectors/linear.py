@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._compat import with_callbacks
@@ -46,6 +47,8 @@ class Problem:
     fit_intercept: bool
     y_unit: float
     monitor: Monitor
+    task: str
+    classes: NDArray[Any] | None
 
     @property
     def x_unit(self) -> float:
@@ -60,12 +63,15 @@ class Problem:
         """
         n, c = self.Y.shape
         weights = np.ones(n) if self.weights is None else self.weights
-        mean = weights @ self.Y / weights.sum() if self.fit_intercept else np.zeros(c)
+        Y, mean = self.Y, np.zeros(c)
+        # Twice, because the first mean is rounded: of large means the rest is not negligible.
+        for _ in range(2 if self.fit_intercept else 0):
+            offset = weights @ Y / weights.sum()
+            Y, mean = Y - offset, mean + offset
         if self.weights is None:
-            return replace(self, Y=self.Y - mean), mean
+            return replace(self, Y=Y), mean
         design, _ = self.design.weighted(weights, center=False)
-        Y = np.sqrt(weights)[:, None] * (self.Y - mean)
-        return replace(self, design=design, Y=Y, weights=None), mean
+        return replace(self, design=design, Y=np.sqrt(weights)[:, None] * Y, weights=None), mean
 
 
 class LinearSelector(BaseSelector):
@@ -130,6 +136,8 @@ class LinearSelector(BaseSelector):
             bool(self.fit_intercept),
             sample.labels.unit,
             sample.monitor,
+            sample.labels.task,
+            sample.labels.classes,
         )
 
     def _expose(self, solution: Solution, problem: Problem, targets: Targets) -> None:

@@ -11,12 +11,14 @@ import numpy as np
 from rowsparse._arrays import Index, Mask
 from rowsparse._compat import has_callbacks
 from rowsparse._validation import check_choice, check_number, resolve_count
+from rowsparse.certificate import Problem as ProofProblem
+from rowsparse.certificate import Proof
 from rowsparse.selectors.base import generator
 from rowsparse.selectors.constraints import Constraints, resolve_groups
 from rowsparse.selectors.linear import LinearSelector, Problem
 from rowsparse.selectors.registry import register
-from rowsparse.solvers.branch import Proof
-from rowsparse.solvers.proof import EXHAUSTIVE, certify
+from rowsparse.solvers.proof import Proof as Proven
+from rowsparse.solvers.proof import certify
 from rowsparse.solvers.robust import robust_topk
 from rowsparse.solvers.solution import Solution, relative_gap, scores_with_closeness
 from rowsparse.solvers.topk import DEFAULT_RESTARTS, SearchResult, search, with_support
@@ -68,10 +70,14 @@ class TopK(LinearSelector):
         Starts after the first.
     certify : bool, default=False
         Whether to prove how far from the least objective the answer can be, by branch and
-        bound; a better choice that turns up on the way is taken. Needs ``alpha > 0``, or more
-        samples than columns none of which depend on each other, or few columns.
+        bound; a better choice that turns up on the way is taken. Without a ridge
+        (``alpha=0``) there is a bound only with more samples than columns none of which depend
+        on each other, or with few columns.
+    keep_proof : bool, default=False
+        Whether ``proof_`` keeps every step of the proof, a few KB each, so that
+        :func:`rowsparse.certificate.verify` can check all of it.
     gap_tol : float, default=1e-6
-        Relative gap at which a proof is complete.
+        Relative gap at which a proof is complete. Rounding keeps it above 0.
     time_limit : float, optional
         Seconds after which search and proof end with the best answer so far; Ctrl-C then does
         so too.
@@ -106,17 +112,17 @@ class TopK(LinearSelector):
     n_starts_ : int
         Number of starts.
     status_ : str
-        "heuristic" without a proof; with one "optimal", or "gap" if it is not complete.
+        "optimal" if ``gap_`` is at most ``gap_tol``, "gap" if it is more; "heuristic" with
+        ``certify=False``.
     lower_bound_, gap_ : float
         No choice of k features has an objective below the bound, and the gap is what is left
         between it and ``objective_``, as a share of that. Without a proof they are 0 and 1.
     root_bound_, n_nodes_ : float and int
-        With a proof: the bound before any branching, and the number of subproblems solved.
-    dual_coef_ : array of shape (n_samples, n_targets)
-        With a proof: the dual point of the root bound, which
-        :func:`rowsparse.certificate.verify` checks.
-    included_, excluded_ : arrays of bool of shape (n_features,)
-        With a proof: the columns that had to be in and out.
+        With ``certify=True``: the bound before any branching, and the number of subproblems
+        solved.
+    proof_ : rowsparse.certificate.Proof
+        With ``certify=True``: the proof, or without ``keep_proof`` what was proven before any
+        branching; ``proof_.save`` writes it to a file.
     refit_gap_ : float
         For ``loss="l21"``: certified gap of the fit on the selected features.
 
@@ -152,6 +158,7 @@ class TopK(LinearSelector):
         groups: Any = None,
         n_restarts: int = DEFAULT_RESTARTS,
         certify: bool = False,
+        keep_proof: bool = False,
         gap_tol: float = 1e-6,
         time_limit: float | None = None,
         fit_intercept: bool = True,
@@ -170,6 +177,7 @@ class TopK(LinearSelector):
         self.groups = groups
         self.n_restarts = n_restarts
         self.certify = certify
+        self.keep_proof = keep_proof
         self.gap_tol = gap_tol
         self.time_limit = time_limit
         self.fit_intercept = fit_intercept
@@ -298,41 +306,70 @@ class TopK(LinearSelector):
             exclude=np.array(asked.exclude, dtype=np.intp),
             gap_tol=self.gap_tol,
             time_limit=left,
+            keep=self.keep_proof,
             keep_on_interrupt=self.time_limit is not None or has_callbacks(self),
             monitor=lambda p: problem.monitor(
                 p.objective, lower_bound=p.lower_bound, nodes=p.nodes
             ),
             n_jobs=self.n_jobs,
         )
-        if proof is None:
-            raise ValueError(
-                "certify=True needs alpha > 0 here: without a ridge there is no finite bound for "
-                "as many columns as samples or for dependent columns, and there are too many "
-                f"choices (more than {EXHAUSTIVE}) to try them all."
+        if proof.lower_bound == 0.0 < proof.objective and ridge == 0.0 and not proof.nodes:
+            warnings.warn(
+                "certify=True proves nothing here without a ridge: there are as many columns as "
+                "samples or dependent columns, and too many choices to try them all; take "
+                "alpha > 0.",
+                UserWarning,
+                stacklevel=6,
             )
         if not np.array_equal(proof.support, result.support):
             result = with_support(result, problem.design, problem.Y, proof.support, ridge=ridge)
         return result, self._proven(problem, asked, result, proof)
 
     def _proven(
-        self, problem: Problem, asked: Constraints, result: SearchResult, proof: Proof
+        self, problem: Problem, asked: Constraints, result: SearchResult, proof: Proven
     ) -> dict[str, Any]:
-        d = problem.design.shape[1]
         bound = min(proof.lower_bound, result.objective)
-        dual = None
-        if proof.dual_features.size:
-            columns = problem.design.columns(proof.dual_features)
-            dual = (problem.Y - columns @ proof.dual_W) * problem.y_unit
+        gap = result.objective - bound
+        closed = relative_gap(result.objective, gap) <= self.gap_tol
+        scale = problem.y_unit**2
         return {
             "lower_bound_": bound,
-            "gap_": result.objective - bound,
-            "status_": "optimal" if proof.optimal else "gap",
-            "root_bound_": proof.root_bound,
+            "gap_": gap,
+            "status_": "optimal" if closed else "gap",
+            "root_bound_": min(proof.root_bound, bound),
             "n_nodes_": proof.nodes,
-            "dual_coef_": dual,
-            "included_": np.isin(np.arange(d), asked.include),
-            "excluded_": np.isin(np.arange(d), asked.exclude),
+            "proof_": Proof(
+                problem=self._asked(problem, asked),
+                support=result.support,
+                objective=result.objective * scale,
+                lower_bound=bound * scale,
+                complete=bool(self.keep_proof),
+                pool=proof.question.pool,
+                diagonal=proof.diagonal,
+                steps=proof.steps,
+            ),
         }
+
+    def _asked(self, problem: Problem, asked: Constraints) -> ProofProblem:
+        """What a proof is about, in numbers and words that a file can hold."""
+        class_weight = self.class_weight
+        if isinstance(class_weight, dict):
+            assert problem.classes is not None
+            class_weight = [float(class_weight.get(c, 1.0)) for c in problem.classes.tolist()]
+        return ProofProblem(
+            n_features=problem.design.shape[1],
+            n_targets=problem.Y.shape[1],
+            k=problem.k,
+            alpha=float(self.alpha),
+            standardize=bool(self.standardize),
+            fit_intercept=bool(self.fit_intercept),
+            task=problem.task,
+            class_weight=class_weight,
+            include=list(asked.include),
+            exclude=list(asked.exclude),
+            x_unit=float(problem.x_unit),
+            y_unit=float(problem.y_unit),
+        )
 
     def _warn_if_perfect(self, problem: Problem, result: SearchResult) -> None:
         n, k = problem.Y.shape[0], result.support.size

@@ -11,23 +11,15 @@ from __future__ import annotations
 import heapq
 import time
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Index
+from rowsparse.certificate.steps import Step, in_order, root_alone
 from rowsparse.solvers.certificate import Candidates
-from rowsparse.solvers.tree import (
-    Goal,
-    Harvest,
-    Homes,
-    Node,
-    Relaxed,
-    Subtree,
-    Task,
-    root_node,
-)
+from rowsparse.solvers.tree import Goal, Harvest, Homes, Node, Subtree, Task, root_node
 from rowsparse.solvers.workers import Crew, one_blas_thread
 
 # A round takes one open node in so many, a fixed number at most; below each of that number, so
@@ -49,7 +41,7 @@ class Progress:
 
 
 @dataclass
-class Proof:
+class Search:
     """The answer of branch and bound.
 
     Attributes
@@ -58,25 +50,25 @@ class Proof:
         The best features found.
     objective, lower_bound : float
         Their objective, and a bound that no choice of k features is below.
-    optimal : bool
-        Whether the two are as close as was asked.
     nodes : int
         Number of subproblems bounded, by a relaxation or by looking at all pairs.
     root_bound : float
         The bound before any branching.
-    dual_features, dual_W : arrays
-        W of the root bound, and the features of its rows.
+    steps : list of Step
+        Those of the whole proof if it was to be kept, else those of the root bound.
+    complete, stopped : bool
+        Whether no choice is left to be looked at that might be better, and whether the time, the
+        monitor or Ctrl-C ended the search before that.
     """
 
     support: Index
     objective: float
     lower_bound: float
-    optimal: bool
     nodes: int
     root_bound: float
-    dual_features: Index
-    dual_W: Array
-    seconds: float
+    steps: list[Step]
+    complete: bool
+    stopped: bool
 
 
 class BranchAndBound:
@@ -100,8 +92,10 @@ class BranchAndBound:
         Seconds after which to stop with what is proven by then.
     keep_on_interrupt : bool
         Whether Ctrl-C ends the search with what it has, instead of going through.
-    improve : callable, optional
-        From a support (features) to one that is at least as good, and its objective.
+    refit : callable, optional
+        The objective of a support, to the last digits. A choice counts as better by this alone.
+    keep : bool
+        Whether the steps of the proof are kept.
     monitor : callable
         Told of the progress after every few nodes (each one, at first); True stops.
     n_jobs : int, optional
@@ -120,15 +114,16 @@ class BranchAndBound:
         gap_tol: float = 1e-6,
         time_limit: float | None = None,
         keep_on_interrupt: bool = False,
-        improve: Callable[[Index], tuple[Index, float]] | None = None,
+        refit: Callable[[Index], float] | None = None,
+        keep: bool = False,
         monitor: Callable[[Progress], bool] = lambda progress: False,
         n_jobs: int | None = None,
     ) -> None:
         self.support, self.objective = np.sort(support), objective
         self.time_limit, self.keep_on_interrupt = time_limit, keep_on_interrupt
-        self.improve, self.monitor = improve, monitor
+        self.refit, self.monitor = refit, monitor
         self.nodes = 0
-        self._goal = Goal(k, gap_tol)
+        self._goal = Goal(k, gap_tol, keep)
         self._homes = Homes(problem)
         self._crew = Crew(problem, self._goal, n_jobs)
         self._start = time.perf_counter()
@@ -138,30 +133,39 @@ class BranchAndBound:
         self._growing: deque[Node] = deque()
         # The least bound of all subtrees that were closed.
         self._closed = np.inf
-        self._root: Relaxed | None = None
+        self._steps: dict[int, Sequence[Step]] = {}
+        self._keys = 0
+        self._stopped = False
+        self._root_bound: float | None = None
 
     # ------------------------------------------------------------------------ the search
-    def run(self) -> Proof:
-        """Search until the gap is closed, time is up, or the monitor stops it."""
+    def run(self, most: float = np.inf) -> Search:
+        """Search until the gap is closed, time is up, or the monitor stops it.
+
+        After ``most`` nodes it pauses: another call goes on from there.
+        """
         try:
             with one_blas_thread(), self._crew:
-                while self._has_work() and self._round():
-                    pass
+                while self._has_work() and self.nodes < most:
+                    if not self._round():
+                        self._stopped = True
+                        break
         except KeyboardInterrupt:
             if not self.keep_on_interrupt:
                 raise
-        bound, root = self.lower_bound, self._root
-        none = np.zeros(0, dtype=np.intp)
-        return Proof(
+            self._stopped = True
+        duals = {node.key: node.dual for node in self._open}
+        keep = self._goal.keep
+        bound = self.lower_bound
+        return Search(
             self.support,
             self.objective,
             bound,
-            bound >= self._threshold,
             self.nodes,
-            -np.inf if root is None else root.bound.value,
-            none if root is None else root.features,
-            self._homes.root.B[:0] if root is None else root.W,
-            self._seconds(),
+            0.0 if self._root_bound is None else min(self._root_bound, bound),
+            in_order(self._steps, duals) if keep else root_alone(self._steps),
+            not self._has_work(),
+            self._stopped,
         )
 
     @property
@@ -169,7 +173,9 @@ class BranchAndBound:
         """A value that no choice of k features is below."""
         opened = self._open[0].bound if self._open else np.inf
         growing = min((node.bound for node in self._growing), default=np.inf)
-        return float(min(opened, growing, self._closed, self.objective))
+        least = float(min(opened, growing, self._closed, self.objective))
+        # A sum of squares is not negative, whatever rounding says.
+        return max(least, 0.0)
 
     def progress(self) -> Progress:
         """Where the search stands."""
@@ -234,22 +240,30 @@ class BranchAndBound:
             yield self._grown(task)
 
     def _grown(self, task: Task) -> Harvest:
-        subtree = Subtree(self._homes, self._goal, task)
-        harvest = subtree.grow(self._out_of_time)
-        self._root = self._root or subtree.first
-        return harvest
+        return Subtree(self._homes, self._goal, task).grow(self._out_of_time)
 
     def _gather(self, harvest: Harvest) -> None:
         self.nodes += harvest.nodes
         self._closed = min(self._closed, harvest.closed)
+        if self._root_bound is None:
+            opened = min((node.bound for node in harvest.opened), default=np.inf)
+            self._root_bound = max(min(opened, harvest.closed, self.objective), 0.0)
+        self._keep(harvest)
         for node in harvest.opened:
             self._order += 1
             node.order = self._order
             heapq.heappush(self._open, node)
-        # Better by rounding alone is enough: the bounds of the harvest go with its objective.
+        # What branch and bound takes for better may be so by rounding alone.
         if harvest.support is not None and harvest.objective < self.objective:
-            self.support, self.objective = harvest.support, harvest.objective
-            if self.improve is not None:
-                better, least = self.improve(self.support)
-                if least < self.objective:
-                    self.support, self.objective = np.sort(better), least
+            value = harvest.objective if self.refit is None else self.refit(harvest.support)
+            if value < self.objective:
+                self.support, self.objective = harvest.support, value
+
+    def _keep(self, harvest: Harvest) -> None:
+        """Keep the steps of a harvest; its nodes get keys of their own."""
+        first = self._keys
+        for key, steps in harvest.steps.items():
+            self._steps[first - key if key < 0 else key] = [s.with_keys(first) for s in steps]
+        for node in harvest.opened:
+            node.key = first - node.key if node.key < 0 else node.key
+        self._keys += harvest.n_keys

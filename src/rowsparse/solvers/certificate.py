@@ -11,8 +11,9 @@ is least. For any W (its rows may all be non-zero), with u = X'(Y - XW) and q_j 
 In terms of the dual point a = Y - XW this is 2<a,Y> - ||a||^2 - (sum of the k largest q_j).
 
 A larger ridge makes a tighter bound. Where X'X is positive definite (n > d), part of it can be
-counted to the ridge: with 0 < shift <= its least eigenvalue, (X'X - shift I, ridge + shift) is
-the same problem as (X'X, ridge).
+counted to the ridge: with a diagonal matrix D <= X'X + ridge I, the problem is the same with
+X'X + ridge I - D in the place of X'X and D_j in the place of ridge for feature j
+(:mod:`rowsparse.solvers.diagonal`).
 """
 
 from __future__ import annotations
@@ -22,17 +23,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import Design
 from rowsparse.rows import row_norms
+from rowsparse.solvers.gram import design_dtype
 from rowsparse.solvers.relaxation import largest
 
 # Entries of X that are held as float64 at a time.
 _BLOCK_ENTRIES = 1 << 24
-# Up to this many features the least eigenvalue of their Gram matrix is looked at, and it is used
-# if it adds at least this share to the ridge.
-_EIGENVALUES, _WORTHWHILE = 1500, 1e-3
 # Up to this many candidates their whole Gram matrix is kept: 240 MB. It pays from so few
 # candidates a sample on; with more of them, products with the columns themselves are cheaper.
 _WHOLE_GRAM, _WIDE = 5500, 4
@@ -65,15 +65,17 @@ class Candidates:
     B : array of shape (m, c)
         x_j' Y for the candidates.
     norms : array of shape (m,)
-        ||x_j||.
+        ||x_j||: what the rounding of products is relative to.
+    diagonal : array of shape (m,)
+        The diagonal of their Gram matrix.
     total : float
         ||Y||^2.
     ridge : float
-        Positive, with what was taken from the Gram matrix.
-    shift : float
-        What was taken from the diagonal of the Gram matrix and is part of the ridge.
+        Not negative.
     rounding : float
         Bound on the relative error of an inner product of two columns.
+    unit : array of shape (m,), optional
+        What the columns were multiplied by: coefficients are to be, too.
     gram : array of shape (m, m), optional
         X'X of the candidates, if it is known.
     columns : array of shape (n, m), optional
@@ -86,41 +88,43 @@ class Candidates:
         features: Index,
         B: Array,
         norms: Array,
+        diagonal: Array,
         total: float,
         ridge: float,
         rounding: float,
-        shift: float = 0.0,
+        unit: Array | None = None,
         gram: Array | None = None,
         columns: Array | None = None,
     ) -> None:
         self.design, self.features, self.B, self.norms = design, features, B, norms
-        self.total, self.ridge, self.rounding, self.shift = total, ridge, rounding, shift
-        self.diagonal = norms**2 - shift
+        self.diagonal, self.total, self.ridge, self.rounding = diagonal, total, ridge, rounding
+        self.unit = np.ones(features.size) if unit is None else unit
         n, m = (design if columns is None else columns).shape[0], features.size
+        self.n_samples = n
         if gram is None and m <= min(_WHOLE_GRAM, _WIDE * n):
             gram = _gram(design, features) if columns is None else columns.T @ columns
-        elif gram is None and columns is None and n * m <= _BLOCK_ENTRIES:
-            columns = np.ascontiguousarray(_columns(design, features))
         self._gram, self._columns = gram, columns if gram is None else None
+        self._solve_errors: dict[int, float] = {}
 
     @classmethod
-    def of(cls, design: Design, Y: Array, ridge: float) -> Candidates:
-        """All features of a design."""
+    def of(
+        cls, design: Design, Y: Array, ridge: float, features: Index | None = None
+    ) -> Candidates:
+        """Some features of a design, or all."""
         n, d = design.shape
-        # The error of a sum of n products, with room for the centring and scaling on the fly.
+        features = np.arange(d) if features is None else features
+        # The error of a sum of n products, of the means and scales that are sums of n terms too,
+        # and of the few operations on each entry.
         rounding = (n + 16) * 2.0 * _EPS
+        columns = None
+        if n * features.size <= _BLOCK_ENTRIES:
+            columns = np.ascontiguousarray(design.double_columns(features))
+            B, squares = columns.T @ Y, np.einsum("ij,ij->j", columns, columns)
+        else:
+            B, squares = _products(design, features, Y)
         total = float(np.vdot(Y, Y))
-        every = np.arange(d)
-        B, norms = _cross(design, every, Y), _norms(design)
-        if not d < n or d > _EIGENVALUES:
-            return cls(design, every, B, norms, total, ridge, rounding)
-        gram = _gram(design, every)
-        least = float(np.linalg.eigvalsh(gram)[0]) - rounding * float(np.trace(gram))
-        shift = max(least, 0.0)
-        if shift > 0 and shift < _WORTHWHILE * ridge:
-            shift = 0.0
-        gram[np.diag_indices(d)] -= shift
-        return cls(design, every, B, norms, total, ridge + shift, rounding, shift, gram)
+        norms = np.sqrt(squares)
+        return cls(design, features, B, norms, squares, total, ridge, rounding, columns=columns)
 
     def __len__(self) -> int:
         return int(self.features.size)
@@ -138,13 +142,42 @@ class Candidates:
             state["design"] = None
         return state
 
+    @property
+    def gram(self) -> Array | None:
+        """X'X of all candidates, if it is kept."""
+        return self._gram
+
+    def with_diagonal(self, D: Array) -> Candidates:
+        """The same problem with X'X + ridge I - D for X'X and D for ridge I, in units of 1/sqrt(D).
+
+        D is positive, X'X + ridge I - D positive semi-definite, and the Gram matrix is known.
+        """
+        assert self._gram is not None
+        unit = 1.0 / np.sqrt(D)
+        gram = self._gram.copy()
+        gram.flat[:: len(self) + 1] += self.ridge - D
+        gram *= unit
+        gram *= unit[:, None]
+        return Candidates(
+            self.design,
+            self.features,
+            self.B * unit[:, None],
+            np.sqrt(self.norms**2 + self.ridge) * unit,
+            gram.diagonal().copy(),
+            self.total,
+            1.0,
+            self.rounding,
+            unit,
+            gram,
+        )
+
     def cross(self, positions: Index, others: Index) -> Array:
         """Products of some candidates' columns with those of others."""
         if self._gram is not None:
             return self._gram[positions[:, None], others]
         if self._columns is not None:
             return self._columns.take(positions, axis=1).T @ self._columns.take(others, axis=1)
-        block = _columns(self.design, self.features[positions])
+        block = self.design.double_columns(self.features[positions])
         return _cross(self.design, self.features[others], block).T
 
     def block(self, positions: Index) -> Array:
@@ -163,7 +196,7 @@ class Candidates:
         if self._columns is not None:
             fitted = self._columns.take(active, axis=1) @ W
             return (fitted.T @ self._columns).T
-        fitted = _columns(self.design, self.features[active]) @ W
+        fitted = self.design.double_columns(self.features[active]) @ W
         return _cross(self.design, self.features, fitted)
 
     def restricted(self, keep: Index) -> Candidates:
@@ -173,10 +206,11 @@ class Candidates:
             self.features[keep],
             self.B[keep],
             self.norms[keep],
+            self.diagonal[keep],
             self.total,
             self.ridge,
             self.rounding,
-            self.shift,
+            self.unit[keep],
             None if self._gram is None else self._gram[keep[:, None], keep],
             None if self._columns is None else self._columns.take(keep, axis=1),
         )
@@ -203,24 +237,37 @@ class Candidates:
         used = float(q[chosen].sum() + top[:count].sum())
         next_one = float(top[count]) if top.size > count else 0.0
         k_th = float(top[count - 1]) if count else np.inf
-        return Bound(self.total - explained - used - margin, q, k_th, next_one)
+        value = self.total - explained - used - margin
+        # A W that overflows proves nothing.
+        return Bound(value if np.isfinite(value) else -np.inf, q, k_th, next_one)
 
-    def objective(self, positions: Index) -> float:
-        """f(S) for a set of candidates."""
+    def fit(self, positions: Index) -> tuple[Array, float]:
+        """The coefficients of a set of candidates, and f(S); inf if rounding ruins them."""
         A = self.block(positions)
         A[np.diag_indices_from(A)] += self.ridge
         B = self.B[positions]
-        return self.total - float(np.vdot(B, np.linalg.solve(A, B)))
+        try:
+            factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return np.zeros_like(B), np.inf
+        W = cho_solve(factor, B, check_finite=False)
+        return W, self.total - float(np.vdot(B, W))
 
-    @property
-    def solve_error(self) -> float:
-        """Bound on the error of f(S) for one support, from the conditioning of its system."""
-        spread = float(self.norms.max(initial=0.0)) ** 2 / self.ridge
-        return 8.0 * self.rounding * (1.0 + spread) * self.total
+    def solve_error(self, k: int) -> float:
+        """Bound on how far below its computed value f(S) may be, for a choice S of k features.
 
-
-def _columns(design: Design, features: Index) -> Array:
-    return design.columns(features).astype(np.float64, copy=False)
+        A computed value is the least ||Y||^2 - 2 <B, W> + <W, AW> for a B and an A with
+        entries that are off by r ||x_j|| ||Y|| and r ||x_i|| ||x_j||. At the true W this is
+        f(S) and at most r (z^2 + 2 z ||Y||) more, with z = sum_S ||x_j|| ||w_j||; and
+        z^2 <= ||Y||^2 sum_S ||x_j||^2 / ridge, because ridge ||W||^2 <= ||Y||^2.
+        """
+        known = self._solve_errors.get(k)
+        if known is None:
+            spread = 1.0 + self.norms**2 / self.ridge
+            relative = self.rounding + 8.0 * (k + 2) * _EPS
+            known = 4.0 * relative * float(largest(spread, k).sum()) * self.total
+            self._solve_errors[k] = known
+        return known
 
 
 def _blocks(design: Design, features: Index) -> Iterator[slice]:
@@ -230,35 +277,31 @@ def _blocks(design: Design, features: Index) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
+def _products(design: Design, features: Index, Y: Array) -> tuple[Array, Array]:
+    """X_features' Y and the squared norms of the columns, a block of them at a time."""
+    B, squares = np.empty((features.size, Y.shape[1])), np.empty(features.size)
+    for at in _blocks(design, features):
+        columns = design.double_columns(features[at])
+        B[at], squares[at] = columns.T @ Y, np.einsum("ij,ij->j", columns, columns)
+    return B, squares
+
+
 def _cross(design: Design, features: Index, M: Array) -> Array:
     """X_features' M, in float64 whatever the precision of the data."""
-    if features.size == design.shape[1] and _is_double(design):
-        return design.rmatmul(M)
-    parts = [_columns(design, features[at]).T @ M for at in _blocks(design, features)]
+    parts = [design.double_columns(features[at]).T @ M for at in _blocks(design, features)]
     return np.concatenate(parts) if parts else np.zeros((0, M.shape[1]))
 
 
 def _gram(design: Design, features: Index) -> Array:
     """X_features' X_features, likewise."""
     n, d = design.shape
-    if n > d and features.size == d and _is_double(design):
-        return design.gram()
     if n * features.size <= _BLOCK_ENTRIES:
-        block = _columns(design, features)
+        block = design.double_columns(features)
         return block.T @ block
+    if features.size == d and design.explicit_gram and design_dtype(design) == np.float64:
+        return design.gram()
     parts = [
-        _cross(design, features, _columns(design, features[at])) for at in _blocks(design, features)
+        _cross(design, features, design.double_columns(features[at]))
+        for at in _blocks(design, features)
     ]
     return np.concatenate(parts, axis=1)
-
-
-def _norms(design: Design) -> Array:
-    if _is_double(design):
-        return design.column_norms()
-    every = np.arange(design.shape[1])
-    parts = [np.linalg.norm(_columns(design, every[at]), axis=0) for at in _blocks(design, every)]
-    return np.concatenate(parts)
-
-
-def _is_double(design: Design) -> bool:
-    return design.columns(np.empty(0, dtype=np.intp)).dtype == np.float64

@@ -10,16 +10,23 @@ from rowsparse.solvers.certificate import Candidates
 
 # Candidates whose pairs are scored at a time, so that they stay in the cache.
 _CHUNK = 64
+_EPS = float(np.finfo(np.float64).eps)
 
 
 class Remainder:
-    """What is left of the free candidates and of Y once the chosen features are fitted."""
+    """What is left of the free candidates and of Y once the chosen features are fitted.
+
+    Raises LinAlgError where rounding ruins that fit.
+    """
 
     def __init__(self, problem: Candidates, chosen: Index, free: Index) -> None:
         self.B, self.total = problem.B[free], problem.total
         self._problem, self._free = problem, free
         self._explained = np.zeros((0, free.size))
         self.diagonal = problem.diagonal[free] + problem.ridge
+        # What is left of two features is a matrix of at least ridge I: then rounding cannot make
+        # them more alike than that.
+        self._alike = 1.0 - max(problem.ridge / float(self.diagonal.max()), _EPS)
         if chosen.size:
             A = problem.block(chosen)
             A[np.diag_indices_from(A)] += problem.ridge
@@ -29,6 +36,7 @@ class Remainder:
             self.B = self.B - self._explained.T @ fitted
             self.total -= float(np.vdot(fitted, fitted))
             self.diagonal -= np.einsum("ij,ij->j", self._explained, self._explained)
+            np.maximum(self.diagonal, problem.ridge, out=self.diagonal)
         self.gains = np.einsum("jc,jc->j", self.B, self.B) / self.diagonal
 
     def best_pair(self, enough: float) -> tuple[int, int, float] | None:
@@ -48,7 +56,9 @@ class Remainder:
             g *= scale[columns]
             g *= scale[rows, None]
             g -= E[:, rows].T @ E[:, columns]
-            share = self.gains / max(enough * (1 - 1e-9), 1e-300)
+            np.clip(g, -self._alike, self._alike, out=g)
+            least = max(enough * (1 - 1e-9), 1e-300)
+            share = np.minimum(self.gains, 2.0 * least) / least
             reach = np.abs(g)
             reach += share[columns]
             i, j = np.nonzero(reach >= (1.0 - share[rows])[:, None])

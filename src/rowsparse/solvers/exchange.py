@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import lstsq
+from scipy.linalg import lstsq, qr
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import Design
@@ -150,14 +150,24 @@ def least_squares_fit(
     Computed from the columns and not from their Gram matrix, so near-dependence costs no
     digits; of dependent columns the solution of least norm (per unit of column) is taken.
     """
-    k = support.size if ridge > 0 else 0
-    X_S = np.vstack([design.columns(support), np.sqrt(ridge) * np.eye(k, support.size)])
+    X_S = design.double_columns(support)
+    if ridge > 0 and support.size > 2 * Y.shape[0]:
+        # W = Q U lies in the span of the samples: X_S' = QR leaves fewer unknowns.
+        Q, R = qr(X_S.T, mode="economic", check_finite=False)
+        U, objective = _ridge_fit(R.T, Y, ridge)
+        return Q @ U, objective
+    return _ridge_fit(X_S, Y, ridge)
+
+
+def _ridge_fit(X: Array, Y: Array, ridge: float) -> tuple[Array, float]:
+    k = X.shape[1] if ridge > 0 else 0
+    X = np.vstack([X, np.sqrt(ridge) * np.eye(k, X.shape[1])])
     target = np.vstack([Y, np.zeros((k, Y.shape[1]))])
-    norms = np.linalg.norm(X_S, axis=0)
+    norms = np.linalg.norm(X, axis=0)
     norms[norms == 0] = 1.0
-    V = lstsq(X_S / norms, target, cond=1 / _REFIT_CONDITION, lapack_driver="gelsy")[0]
+    V = lstsq(X / norms, target, cond=1 / _REFIT_CONDITION, lapack_driver="gelsy")[0]
     V /= norms[:, None]
-    return V, float(np.sum((target - X_S @ V) ** 2))
+    return V, float(np.sum((target - X @ V) ** 2))
 
 
 def least_squares_objective(design: Design, Y: Array, S: Index, *, ridge: float = 0.0) -> float:

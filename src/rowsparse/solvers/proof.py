@@ -2,28 +2,227 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterator
-from itertools import combinations, islice
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from rowsparse._arrays import Array, Index
-from rowsparse.design import Design
-from rowsparse.solvers.branch import BranchAndBound, Progress, Proof
+from rowsparse.certificate.steps import Kind, Step
+from rowsparse.design import Design, direction_key
+from rowsparse.solvers.branch import BranchAndBound, Progress, Search
 from rowsparse.solvers.certificate import Candidates
-
-# Without a ridge, up to this many choices are simply all tried.
-EXHAUSTIVE = 200_000
-_BATCH = 4096
-# Relative eigenvalue of the columns of a choice from which on they count as dependent.
-_DEPENDENT = 1e-12
+from rowsparse.solvers.diagonal import best_diagonal, nodes_before_climbing, uniform_diagonal
+from rowsparse.solvers.exchange import least_squares_objective
+from rowsparse.solvers.exhaustive import enumerate_choices, few_choices
+from rowsparse.solvers.workers import one_blas_thread
 
 
 def silent_progress(progress: Progress) -> bool:
     """Watch nothing and never stop."""
     return False
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be proven: no choice of k features of a pool is better than a known one.
+
+    Attributes
+    ----------
+    pool : array of int
+        The features to choose from. Without a ridge, of equal columns only one is among them,
+        and none of zeros: they would add nothing.
+    k : int
+        Number of features to choose, no more than there are in the pool.
+    include : array of int
+        Those of the pool that must be chosen.
+    """
+
+    pool: Index
+    k: int
+    include: Index
+
+    @classmethod
+    def of(cls, design: Design, k: int, ridge: float, include: Index, exclude: Index) -> Question:
+        """The question for a design."""
+        pool = np.setdiff1d(np.arange(design.shape[1]), exclude)
+        if ridge > 0:
+            return cls(pool, k, include)
+        # Included ones first, so that they are those that stand for others.
+        first = np.concatenate([include, np.setdiff1d(pool, include)])
+        stands_for = _representatives(design, first)
+        pool, include = (np.unique(stands_for[part]) for part in (pool, include))
+        pool, include = pool[pool >= 0], include[include >= 0]
+        return cls(pool, min(k, pool.size), include)
+
+
+@dataclass
+class Proof:
+    """What is proven of a choice, and how.
+
+    Attributes
+    ----------
+    support, objective : array of int and float
+        The best features found, and their objective.
+    lower_bound, root_bound : float
+        No choice has an objective below the first; the second is what was known of that before
+        any branching.
+    nodes : int
+        Number of subproblems bounded, or of choices tried.
+    steps : list of Step
+        The proof, if it was to be kept, or what there was before any branching.
+    question : Question
+        What they answer.
+    diagonal : array or None
+        For each feature of the pool, what takes the place of the ridge; None for the ridge itself.
+    """
+
+    support: Index
+    objective: float
+    lower_bound: float
+    root_bound: float
+    nodes: int
+    steps: list[Step]
+    question: Question
+    diagonal: Array | None
+
+    def optimal(self, gap_tol: float) -> bool:
+        """Whether the bound is within this share of the objective."""
+        return self.objective - self.lower_bound <= gap_tol * self.objective
+
+
+@dataclass
+class Prover:
+    """Proves what can be proven of one choice; parameters as in :func:`certify`."""
+
+    design: Design
+    Y: Array
+    ridge: float
+    question: Question
+    support: Index
+    objective: float
+    gap_tol: float
+    time_limit: float | None
+    keep_on_interrupt: bool
+    keep: bool
+    monitor: Callable[[Progress], bool]
+    n_jobs: int | None
+    start: float = field(default_factory=time.perf_counter)
+    nodes: int = 0
+    known_bound: float = 0.0
+
+    def run(self) -> Proof:
+        """By branch and bound, with a better diagonal if it takes long; or by trying all."""
+        asked = self.question
+        problem = Candidates.of(self.design, self.Y, self.ridge, asked.pool)
+        with one_blas_thread():
+            diagonal = uniform_diagonal(problem, asked.k, asked.include)
+        if self.ridge == 0 and diagonal is None:
+            return self._enumerated() or self._proof(0.0, [Step(Kind.OPEN)])
+        first = self._branch_and_bound(problem, diagonal)
+        found = first.run(most=nodes_before_climbing(problem))
+        proof = self._concluded(found, diagonal)
+        if not found.complete and not found.stopped:
+            with one_blas_thread():
+                better = best_diagonal(
+                    problem, asked.k, asked.include, diagonal, self.objective, self._late
+                )
+            if better is None:
+                proof = self._concluded(first.run(), diagonal)
+            else:
+                self.nodes, root = proof.nodes, proof.root_bound
+                found = self._branch_and_bound(problem, better).run()
+                proof = max(proof, self._concluded(found, better), key=lambda p: p.lower_bound)
+                proof.root_bound = max(proof.root_bound, root)
+        if proof.optimal(self.gap_tol) or not found.complete:
+            return proof
+        # Rounding left a gap though no choice is left to be looked at.
+        self.nodes = proof.nodes
+        tried = self._enumerated()
+        return proof if tried is None or tried.lower_bound <= proof.lower_bound else tried
+
+    def _branch_and_bound(self, problem: Candidates, diagonal: Array | None) -> BranchAndBound:
+        asked = self.question
+        return BranchAndBound(
+            problem if diagonal is None else problem.with_diagonal(diagonal),
+            asked.k,
+            self.support,
+            self.objective,
+            include=asked.include,
+            gap_tol=self.gap_tol,
+            time_limit=self._left(),
+            keep_on_interrupt=self.keep_on_interrupt,
+            refit=self._refit,
+            keep=self.keep,
+            monitor=self._watch,
+            n_jobs=self.n_jobs,
+        )
+
+    def _watch(self, progress: Progress) -> bool:
+        """Tell the monitor; what was known before another search began still is."""
+        self.known_bound = max(self.known_bound, progress.lower_bound)
+        nodes = self.nodes + progress.nodes
+        return self.monitor(replace(progress, lower_bound=self.known_bound, nodes=nodes))
+
+    def _left(self) -> float | None:
+        if self.time_limit is None:
+            return None
+        return self.time_limit - (time.perf_counter() - self.start)
+
+    def _late(self) -> bool:
+        left = self._left()
+        return left is not None and left <= 0
+
+    def _refit(self, support: Index) -> float:
+        """The objective of a choice from its columns; inf if it has too few features."""
+        if support.size < self.support.size:
+            return np.inf
+        return least_squares_objective(self.design, self.Y, support, ridge=self.ridge)
+
+    def _concluded(self, found: Search, diagonal: Array | None) -> Proof:
+        self.support, self.objective = found.support, found.objective
+        proof = self._proof(found.lower_bound, found.steps, found.root_bound, diagonal)
+        proof.nodes += found.nodes
+        return proof
+
+    def _proof(
+        self,
+        bound: float,
+        steps: list[Step],
+        root_bound: float = np.inf,
+        diagonal: Array | None = None,
+    ) -> Proof:
+        bound = float(np.clip(bound, 0.0, self.objective))
+        return Proof(
+            np.sort(self.support),
+            self.objective,
+            bound,
+            min(root_bound, bound),
+            self.nodes,
+            steps,
+            self.question,
+            diagonal,
+        )
+
+    def _enumerated(self) -> Proof | None:
+        """The proof by trying all choices, if they are few."""
+        asked, n = self.question, self.design.shape[0]
+        count = asked.k - asked.include.size
+        if not few_choices(n, asked.pool.size - asked.include.size, count, asked.k):
+            return None
+        chosen = np.searchsorted(asked.pool, asked.include)
+        free = np.setdiff1d(np.arange(asked.pool.size), chosen)
+        X = self.design.double_columns(asked.pool)
+        found = enumerate_choices(X, self.Y, self.ridge, chosen, free, count, self._late)
+        if found.support is not None:
+            support = asked.pool[found.support]
+            value = self._refit(support)
+            if value < self.objective:
+                self.support, self.objective = support, value
+        self.nodes += found.tried
+        steps = [Step(Kind.ALL if found.lower_bound > 0 else Kind.OPEN)]
+        return self._proof(found.lower_bound, steps)
 
 
 def certify(
@@ -39,10 +238,10 @@ def certify(
     gap_tol: float = 1e-6,
     time_limit: float | None = None,
     keep_on_interrupt: bool = False,
-    improve: Callable[[Index], tuple[Index, float]] | None = None,
+    keep: bool = False,
     monitor: Callable[[Progress], bool] = silent_progress,
     n_jobs: int | None = None,
-) -> Proof | None:
+) -> Proof:
     """Prove that a support is the best one, find a better one, or bound what is missing.
 
     Parameters
@@ -58,76 +257,39 @@ def certify(
         each other; else all choices are tried, if they are few.
     include, exclude : arrays of int
         Features that must and that must not be chosen.
-    gap_tol, time_limit, keep_on_interrupt, improve, monitor, n_jobs
+    gap_tol, time_limit, keep_on_interrupt, keep, monitor, n_jobs
         As in :class:`rowsparse.solvers.branch.BranchAndBound`.
 
     Returns
     -------
-    Proof or None
-        None where there is neither a bound nor a short enough list of choices.
+    Proof
+        With a bound of 0 where nothing can be proven.
     """
-    problem = Candidates.of(design, Y, ridge)
-    if problem.ridge > 0:
-        if exclude.size:
-            problem = problem.restricted(np.setdiff1d(np.arange(design.shape[1]), exclude))
-        search = BranchAndBound(
-            problem,
-            k,
-            support,
-            objective,
-            include=include,
-            gap_tol=gap_tol,
-            time_limit=time_limit,
-            keep_on_interrupt=keep_on_interrupt,
-            improve=improve,
-            monitor=monitor,
-            n_jobs=n_jobs,
-        )
-        return search.run()
-    free = np.setdiff1d(np.arange(design.shape[1]), np.union1d(include, exclude))
-    if math.comb(free.size, k - include.size) > EXHAUSTIVE:
-        return None
-    return _exhaustive(design, Y, k, support, objective, include, free)
+    return Prover(
+        design,
+        Y,
+        ridge,
+        Question.of(design, k, ridge, include, exclude),
+        support,
+        objective,
+        gap_tol,
+        time_limit,
+        keep_on_interrupt,
+        keep,
+        monitor,
+        n_jobs,
+    ).run()
 
 
-def _exhaustive(
-    design: Design,
-    Y: Array,
-    k: int,
-    support: Index,
-    objective: float,
-    include: Index,
-    free: Index,
-) -> Proof:
-    """Least squares on every choice."""
-    start = time.perf_counter()
-    G, B, total = design.gram(), design.rmatmul(Y), float(np.vdot(Y, Y))
-    best, value, tried = np.sort(support), objective, 0
-    for batch in _batches(free, k - include.size):
-        choices = np.hstack([np.tile(include, (len(batch), 1)), batch]).astype(np.intp)
-        values = total - _explained(G, B, choices)
-        at = int(np.argmin(values))
-        tried += len(batch)
-        if values[at] < value - 1e-12 * total:
-            best, value = np.sort(choices[at]), max(float(values[at]), 0.0)
-    rounding = np.finfo(np.float64).eps * (design.shape[0] + k) / _DEPENDENT**0.5
-    bound = max(value - rounding * total, 0.0)
-    none = np.zeros(0, dtype=np.intp)
-    seconds = time.perf_counter() - start
-    return Proof(best, value, bound, True, tried, bound, none, B[:0], seconds)
-
-
-def _batches(features: Index, size: int) -> Iterator[Index]:
-    choices = combinations(features.tolist(), size)
-    while batch := list(islice(choices, _BATCH)):
-        yield np.array(batch, dtype=np.intp).reshape(len(batch), size)
-
-
-def _explained(G: Array, B: Array, choices: Index) -> Array:
-    """<B_S, G_SS^+ B_S> for every choice S, by the eigenvectors of G_SS."""
-    G_S = G[choices[:, :, None], choices[:, None, :]]
-    values, vectors = np.linalg.eigh(G_S)
-    part = np.einsum("ski,skc->sic", vectors, B[choices])
-    squares = np.einsum("sic,sic->si", part, part)
-    used = values > _DEPENDENT * np.maximum(values[:, -1:], 1e-300)
-    return np.divide(squares, values, out=np.zeros_like(squares), where=used).sum(axis=1)
+def _representatives(design: Design, features: Index) -> Index:
+    """For every column, the first of these features with the same direction; -1 for zeros."""
+    stands_for = np.arange(design.shape[1])
+    norms = design.column_norms()
+    seen: dict[bytes, int] = {}
+    for j in features.tolist():
+        if norms[j] == 0:
+            stands_for[j] = -1
+        else:
+            key = direction_key(design.stored_columns(np.array([j]))[:, 0])
+            stands_for[j] = seen.setdefault(key, j)
+    return stands_for

@@ -105,8 +105,11 @@ class Relaxation:
         s[self.n_fixed :] = project_capped_simplex(v[self.n_fixed :], self.n_free)
         return s
 
-    def at(self, s: Array) -> Point:
-        """Evaluate phi at s, by W = T V with (T G T + ridge I) V = T B and T = diag(sqrt s)."""
+    def at(self, s: Array, damping: float = 0.0) -> Point:
+        """Evaluate phi at s, by W = T V with (T G T + ridge I) V = T B and T = diag(sqrt s).
+
+        The matrix is damped where rounding makes it singular: any W gives a bound.
+        """
         active = np.flatnonzero(s)
         root = np.sqrt(s[active])
         whole = active.size == s.size
@@ -114,9 +117,12 @@ class Relaxation:
         G_A = self.G if whole else self.G.take(active, axis=0)
         K = (G_A if whole else G_A.take(active, axis=1)) * root
         K *= root[:, None]
-        K.flat[:: active.size + 1] += self.ridge
+        K.flat[:: active.size + 1] += self.ridge + damping
+        least = _DAMPING * float(K.trace()) / active.size
         # A symmetric matrix by rows is the same one by columns, as LAPACK wants it.
-        factor, _ = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
+        factor, failed = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
+        if failed and np.isfinite(damping):
+            return self.at(s, max(100.0 * damping, least))
         right = root[:, None] * self.B[active]
         V, _ = dpotrs(factor, right, lower=1)
         W = root[:, None] * V

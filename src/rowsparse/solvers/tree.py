@@ -16,6 +16,7 @@ from hashlib import blake2b
 import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
+from rowsparse.certificate.steps import Dual, Kind, Step, Steps
 from rowsparse.solvers.certificate import Bound, Candidates
 from rowsparse.solvers.completion import Remainder
 from rowsparse.solvers.relaxation import Relaxation
@@ -54,7 +55,8 @@ class Home:
 class Node:
     """All choices that contain ``chosen`` and otherwise only ``allowed`` candidates of a home.
 
-    ``working`` and ``s`` are where its relaxation starts. Small enough to travel.
+    ``working`` and ``s`` are where its relaxation starts. ``key`` names the node, in a proof that
+    is kept, and ``dual`` is where its bound comes from. Small enough to travel.
     """
 
     bound: float
@@ -64,6 +66,8 @@ class Node:
     allowed: Mask = field(compare=False)
     working: Index = field(compare=False)
     s: Array = field(compare=False)
+    key: int = field(compare=False, default=0)
+    dual: Dual | None = field(compare=False, default=None)
 
 
 class Homes:
@@ -91,10 +95,14 @@ class Homes:
 
 @dataclass(frozen=True)
 class Goal:
-    """How many features to choose, and the relative gap at which that is good enough."""
+    """How many features to choose, and the relative gap at which that is good enough.
+
+    ``keep`` says whether the steps of the proof are to be kept.
+    """
 
     k: int
     gap_tol: float
+    keep: bool = False
 
     def threshold(self, objective: float) -> float:
         """The bound from which on a subtree holds nothing better than this objective."""
@@ -130,6 +138,8 @@ class Harvest:
         Number of relaxations solved, or of subproblems whose pairs were all looked at instead.
     support, objective : array of int or None, and float
         The best features found, if any are better than what was known.
+    steps, n_keys : dict and int
+        Those of the proof, if they are kept; the new nodes have negative keys, so many of them.
     """
 
     opened: list[Node]
@@ -137,6 +147,8 @@ class Harvest:
     nodes: int
     support: Index | None
     objective: float
+    steps: Steps
+    n_keys: int
 
 
 @dataclass(frozen=True)
@@ -147,8 +159,7 @@ class Relaxed:
     """
 
     bound: Bound
-    features: Index
-    W: Array
+    dual: Dual
     working: Index
     s: Array
     force: Array
@@ -176,10 +187,7 @@ def root_node(problem: Candidates, k: int, support: Index, include: Index) -> No
 
 
 class Subtree:
-    """The part of the tree below one node, with screening in every node.
-
-    ``first`` is the first relaxation solved.
-    """
+    """The part of the tree below one node, with screening in every node."""
 
     def __init__(self, homes: Homes, goal: Goal, task: Task) -> None:
         self._homes, self._goal, self._task = homes, goal, task
@@ -189,7 +197,7 @@ class Subtree:
         self._closed = np.inf
         self._nodes = self._order = 0
         self._open = [task.node]
-        self.first: Relaxed | None = None
+        self._steps: dict[int, list[Step]] = {}
 
     def grow(self, stop: Callable[[], bool] = never) -> Harvest:
         """Do the task, or what of it is done when ``stop`` says so."""
@@ -201,22 +209,38 @@ class Subtree:
             expanded += 1
             self._expand(heapq.heappop(self._open))
         opened = sorted(self._open, key=lambda node: node.order)
-        return Harvest(opened, self._closed, self._nodes, self._support, self._objective)
+        return Harvest(
+            opened,
+            self._closed,
+            self._nodes,
+            self._support,
+            self._objective,
+            self._steps,
+            self._order,
+        )
 
-    def _push(
-        self,
-        bound: float,
-        home: Home | None,
-        chosen: Index,
-        allowed: Mask,
-        working: Index,
-        s: Array,
-    ) -> None:
+    def _push(self, node: Node) -> None:
+        heapq.heappush(self._open, node)
+
+    def _next_key(self) -> int:
         self._order += 1
-        heapq.heappush(self._open, Node(bound, self._order, home, chosen, allowed, working, s))
+        return -self._order
+
+    def _record(self, node: Node, step: Step) -> None:
+        """Keep a step of the proof; of the root, always."""
+        if self._goal.keep or node.order == 0:
+            self._steps.setdefault(node.key, []).append(step)
 
     def _close(self, bound: float) -> None:
         self._closed = min(self._closed, bound)
+
+    def _close_last(self, node: Node, bound: float, parent: float, dual: Dual | None) -> None:
+        """Close a node by looking at all that is left, or by what its parent had if that is more.
+
+        ``bound`` may have lost to rounding what ``parent``, the bound of ``dual``, still has.
+        """
+        self._record(node, Step(Kind.LAST) if bound >= parent else bounded(dual))
+        self._close(max(bound, parent))
 
     def _offer(self, features: Index, value: float) -> None:
         """Take a support that is better than the best one known."""
@@ -230,36 +254,53 @@ class Subtree:
         problem, k = self._homes.problem(node.home), self._goal.k
         count = k - node.chosen.size
         free = np.flatnonzero(node.allowed)
-        if count == 0 or free.size <= count:
-            if free.size >= count:
-                self._leaf(problem, np.concatenate([node.chosen, free[:count]]))
+        if free.size < count:
+            return
+        if count == 0 or free.size == count:
+            self._leaf(problem, node, np.concatenate([node.chosen, free[:count]]))
             return
         if count == 1:
-            self._close(self._best_single(problem, node.chosen, free))
+            bound = self._best_single(problem, node.chosen, free)
+            self._close_last(node, bound, node.bound, node.dual)
             return
         self._nodes += 1
         # The root (order 0) is relaxed all the same: its dual point is shown to the user.
         if count == 2 and free.size <= _FEW and node.order:
-            self._close(self._best_pair(problem, node.chosen, free))
+            bound = self._best_pair(problem, node.chosen, free)
+            self._close_last(node, bound, node.bound, node.dual)
             return
         relaxed = self._relax(problem, node)
-        self.first = self.first or relaxed
-        value = max(relaxed.bound.value, node.bound)
+        own = relaxed.bound.value >= node.bound
+        value, dual = (relaxed.bound.value, relaxed.dual) if own else (node.bound, node.dual)
         if value >= self._threshold:
+            self._record(node, bounded(dual))
             self._close(value)
             return
         # The choice nearest to the relaxed one.
         strongest = relaxed.working[largest_first(relaxed.s)[:count]]
         positions = np.concatenate([node.chosen, strongest])
         if positions.size == k:
-            self._offer(problem.features[positions], problem.objective(positions))
-        chosen, allowed = self._screened(node, relaxed.bound, value)
-        self._split(problem, node.home, chosen, allowed, value, relaxed)
+            self._offer(problem.features[positions], problem.fit(positions)[1])
+        # A copy: should Ctrl-C come now, the node is as it was.
+        node = replace(node, bound=value, dual=dual)
+        node, screening = self._screened(problem, node, relaxed)
+        self._split(problem, node, relaxed, screening)
 
-    def _leaf(self, problem: Candidates, positions: Index) -> None:
-        value = problem.objective(positions)
+    def _leaf(self, problem: Candidates, node: Node, positions: Index) -> None:
+        """Close a node with one choice."""
+        W, value = problem.fit(positions)
         self._offer(problem.features[positions], value)
-        self._close(value - problem.solve_error)
+        nothing = np.zeros(len(problem), dtype=bool)
+        own = problem.bound(positions, W, positions, nothing, positions.size).value
+        dual, bound = self._dual(problem, positions, W), own
+        if node.bound > own and node.dual is not None:
+            dual, bound = node.dual, node.bound
+        self._record(node, Step(Kind.BOUND, dual))
+        self._close(bound)
+
+    @staticmethod
+    def _dual(problem: Candidates, active: Index, W: Array) -> Dual:
+        return Dual(problem.features[active], W * problem.unit[active, None])
 
     def _relax(self, problem: Candidates, node: Node) -> Relaxed:
         """Solve the relaxation on a working set that grows until nothing outside violates it."""
@@ -282,7 +323,7 @@ class Subtree:
             bound = problem.bound(active, point.W, chosen, node.allowed, k)
             s = point.s[chosen.size :]
             if best is None or bound.value > best.bound.value:
-                best = Relaxed(bound, problem.features[active], point.W, working, s, s)
+                best = Relaxed(bound, self._dual(problem, active, point.W), working, s, s)
             if best.bound.value >= self._threshold:
                 break
             level = relaxation.level(point) * (1.0 + _VIOLATION)
@@ -301,36 +342,41 @@ class Subtree:
             force[: solved.size] = solved
         return replace(best, working=working, s=s, force=force)
 
-    def _screened(self, node: Node, bound: Bound, value: float) -> tuple[Index, Mask]:
-        """``chosen`` and ``allowed`` less what is in no better choice and what is in all."""
-        q = bound.q
+    def _screened(
+        self, problem: Candidates, node: Node, relaxed: Relaxed
+    ) -> tuple[Node, list[Step]]:
+        """The node without what is in no better choice and what is in all; the step, if any."""
+        # The value that belongs to these q: the node may have a better one from elsewhere.
+        bound, q = relaxed.bound, relaxed.bound.q
         inside = node.allowed & (q >= bound.k_th)
-        out = node.allowed & ~inside & (value + bound.k_th - q > self._threshold)
-        fixed = inside & (value + q - bound.next_one > self._threshold)
+        out = node.allowed & ~inside & (bound.value + bound.k_th - q > self._threshold)
+        fixed = inside & (bound.value + q - bound.next_one > self._threshold)
+        if not (out.any() or fixed.any()):
+            return node, []
         # Whatever is ruled out this way lies above the threshold.
-        if out.any() or fixed.any():
-            self._close(self._threshold)
+        self._close(self._threshold)
         chosen = np.concatenate([node.chosen, np.flatnonzero(fixed)])
-        return chosen, node.allowed & ~out & ~fixed
+        names = problem.features
+        step = Step(Kind.SCREEN, relaxed.dual, -1, names[out], names[fixed])
+        return replace(node, chosen=chosen, allowed=node.allowed & ~out & ~fixed), [step]
 
     def _split(
-        self,
-        problem: Candidates,
-        home: Home | None,
-        chosen: Index,
-        allowed: Mask,
-        value: float,
-        relaxed: Relaxed,
+        self, problem: Candidates, node: Node, relaxed: Relaxed, screening: list[Step]
     ) -> None:
+        chosen, allowed, home = node.chosen, node.allowed, node.home
         count = self._goal.k - chosen.size
         free = np.flatnonzero(allowed)
-        if count < 0 or free.size < count:
+        if screening and (count <= 1 or free.size <= count):
+            feasible = 0 <= count <= free.size
+            key = self._next_key()
+            self._record(node, replace(screening[0], children=(key,) if feasible else ()))
+            if feasible:
+                self._push(replace(node, order=self._order, key=key))
             return
-        if count <= 1 or free.size == count:
-            self._push(value, home, chosen, allowed, relaxed.working, relaxed.s)
-            return
+        for step in screening:
+            self._record(node, step)
         if count == 2 and free.size <= _PAIRS:
-            self._close(self._best_pair(problem, chosen, free))
+            self._close_last(node, self._best_pair(problem, chosen, free), node.bound, node.dual)
             return
         s, force, q = np.zeros(len(problem)), np.zeros(len(problem)), relaxed.bound.q
         s[relaxed.working], force[relaxed.working] = relaxed.s, relaxed.force
@@ -339,45 +385,68 @@ class Subtree:
             chosen, free = np.searchsorted(kept, chosen), np.searchsorted(kept, free)
             s, force, q, allowed = s[kept], force[kept], q[kept], allowed[kept]
             home = Home.of(kept if home is None else home.kept[kept])
+            problem = self._homes.problem(home)
         branch = int(free[np.lexsort((q[free], s[free], force[free]))[-1]])
         rest = allowed.copy()
         rest[branch] = False
+        children = []
         for picked in (np.append(chosen, branch), chosen):
-            self._child(value, home, picked, rest, s, q)
+            child = replace(node, home=home, chosen=picked, allowed=rest)
+            children.append(self._child(child, s, q))
+        # Of the root, the dual point is shown to the user.
+        dual = None if node.order else node.dual
+        feature = int(problem.features[branch])
+        self._record(node, Step(Kind.SPLIT, dual, feature, children=tuple(children)))
 
-    def _child(
-        self, value: float, home: Home | None, chosen: Index, allowed: Mask, s: Array, q: Array
-    ) -> None:
-        count = self._goal.k - chosen.size
-        free = np.flatnonzero(allowed)
+    def _child(self, node: Node, s: Array, q: Array) -> int:
+        """Put a child on the heap, with where its relaxation starts; its key."""
+        count = self._goal.k - node.chosen.size
+        free = np.flatnonzero(node.allowed)
         likely = largest_first(q[free])[: count + _ROOM]
-        strong = allowed & (s > 0)
+        strong = node.allowed & (s > 0)
         strong[free[likely]] = True
         working = np.flatnonzero(strong)
-        self._push(value, home, chosen, allowed, working, s[working])
+        key = self._next_key()
+        dual = node.dual if self._goal.keep else None
+        self._push(
+            replace(node, order=self._order, working=working, s=s[working], key=key, dual=dual)
+        )
+        return key
 
     # ------------------------------------------------------------- the last one or two
     def _best_single(self, problem: Candidates, chosen: Index, free: Index) -> float:
         """Complete ``chosen`` by the best single candidate; a bound on all ways to do so."""
-        rest = Remainder(problem, chosen, free)
+        try:
+            rest = Remainder(problem, chosen, free)
+        except np.linalg.LinAlgError:
+            return -np.inf
         at = int(np.argmax(rest.gains))
         value = rest.total - float(rest.gains[at])
         self._offer(problem.features[np.append(chosen, free[at])], value)
-        return value - problem.solve_error
+        return value - problem.solve_error(self._goal.k)
 
     def _best_pair(self, problem: Candidates, chosen: Index, free: Index) -> float:
         """Complete ``chosen`` by the best two candidates; a bound on all ways to do so.
 
         That of the threshold will do where none is better.
         """
-        rest = Remainder(problem, chosen, free)
-        found = rest.best_pair(rest.total - self._threshold - 2.0 * problem.solve_error)
+        try:
+            rest = Remainder(problem, chosen, free)
+        except np.linalg.LinAlgError:
+            return -np.inf
+        error = problem.solve_error(self._goal.k)
+        found = rest.best_pair(rest.total - self._threshold - 2.0 * error)
         if found is None:
             return self._threshold
         i, j, gain = found
         value = rest.total - gain
         self._offer(problem.features[np.append(chosen, free[[i, j]])], value)
-        return value - problem.solve_error
+        return value - error
+
+
+def bounded(dual: Dual | None) -> Step:
+    """The step that takes a bound from a dual point, if there is one."""
+    return Step(Kind.OPEN) if dual is None else Step(Kind.BOUND, dual)
 
 
 def largest_first(values: Array) -> Index:

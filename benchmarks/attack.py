@@ -1,0 +1,257 @@
+"""An attack on the certificate: tiny problems at every edge, enumerated in exact arithmetic.
+
+What must hold for whatever TopK accepts: 0 <= lower_bound_ <= optimum <= objective_, all finite;
+"optimal" if and only if gap_ <= gap_tol; and never worse than without the certificate. Bounds are
+compared as exact fractions; the objective may be off by what rounding does to a sum of squares.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.exact import Array, ExactProblem
+from benchmarks.tables import VERDICT, Table, verdict
+from rowsparse import TopK
+from rowsparse.certificate import verify
+
+# Relative rounding error of a computed objective, of itself and of the objective of nothing.
+_OBJECTIVE, _OF_TOTAL = 1e-9, 1e-13
+# How much less than the bound of the fit a checked proof may come to, from this ridge on.
+_CHECKED, _LEAST_RIDGE = 1e-9, 1e-10
+
+
+@dataclass(frozen=True)
+class Case:
+    """A small problem and how to fit it; ``kinds`` says what is special about it."""
+
+    seed: int
+    X: Any
+    y: Array
+    weights: Array | None
+    settings: dict[str, Any]
+    kinds: tuple[str, ...]
+
+    def exact(self) -> ExactProblem:
+        """The same problem in fractions."""
+        X = self.X.toarray() if sp.issparse(self.X) else self.X
+        return ExactProblem.of(
+            np.asarray(X, dtype=np.float64),
+            _targets(self.y),
+            self.settings["n_features_to_select"],
+            self.settings["alpha"],
+            weights=self.weights,
+            **{name: self.settings[name] for name in ("standardize", "fit_intercept")},
+            **{name: self.settings[name] or () for name in ("include", "exclude")},
+        )
+
+
+@dataclass
+class Verdict:
+    """What came of a case: what it broke, and whether it was proven."""
+
+    broken: list[str] = field(default_factory=list)
+    status: str = "refused"
+
+    def check(self, holds: bool, what: str) -> None:
+        """Note what does not hold."""
+        if not holds:
+            self.broken.append(what)
+
+
+def _targets(y: Array) -> Array:
+    if y.dtype.kind == "i":
+        return (y[:, None] == np.unique(y)).astype(float)
+    return y if y.ndim == 2 else y[:, None]
+
+
+# ------------------------------------------------------------------------------- the cases
+def draw(seed: int) -> Case:
+    """One case; the same for the same seed."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, 26)), int(rng.integers(2, 10))
+    kinds: list[str] = []
+    X, y = _data(rng, n, d)
+    X = _damaged(rng, X, y, kinds)
+    if rng.random() < 0.15:
+        kinds.append("float32")
+        X = X.astype(np.float32)
+    if rng.random() < 0.2:
+        kinds.append("sparse")
+        if rng.random() < 0.5:
+            X[rng.random(X.shape) < 0.6] = 0
+        X = [sp.csc_array, sp.csr_array][int(rng.integers(2))](X)
+    weights = None
+    if rng.random() < 0.2:
+        kinds.append("weights")
+        weights = rng.uniform(0.1, 3.0, n) * 10.0 ** rng.uniform(-2, 2, n)
+    if rng.random() < 0.3:
+        y = (np.arange(n) % 3)[rng.permutation(n)] if n > 3 else np.arange(n) % 2
+    elif rng.random() < 0.2:
+        kinds.append("offset of y")
+        y = y * 10.0 ** rng.uniform(-6, 6) + 10.0 ** rng.uniform(0, 9)
+    return Case(seed, X, y, weights, _settings(rng, d, kinds), tuple(kinds) or ("ordinary",))
+
+
+def _data(rng: np.random.Generator, n: int, d: int) -> tuple[Array, Array]:
+    X = rng.standard_normal((n, d))
+    if rng.random() < 0.4:
+        X += rng.uniform(0, 3) * rng.standard_normal((n, 1))
+    y = X @ rng.standard_normal((d, int(rng.integers(1, 4)))) * (rng.random((d, 1)) < 0.4)[0]
+    y = y + 10.0 ** rng.uniform(-8, 1) * rng.standard_normal(y.shape)
+    return X, y if y.shape[1] > 1 else y[:, 0]
+
+
+def _damaged(rng: np.random.Generator, X: Array, y: Array, kinds: list[str]) -> Array:
+    """X with duplicates, near-duplicates, constants, offsets and scales."""
+    d = X.shape[1]
+    i, j = rng.permutation(d)[:2]
+    chance = rng.random(5)
+    if chance[0] < 0.2:
+        kinds.append("duplicates")
+        X[:, i] = X[:, j] * rng.choice([1.0, -1.0, 2.0, 3.0])
+    if chance[1] < 0.25:
+        kinds.append("near-duplicates")
+        other = y if y.ndim == 1 else y[:, 0]
+        noise = other / max(np.abs(other).max(), 1e-300) if rng.random() < 0.5 else X[:, i]
+        X[:, i] = X[:, j] + 10.0 ** rng.uniform(-12, -1) * noise
+    if chance[2] < 0.05:
+        kinds.append("constant")
+        X[:, i] = rng.choice([0.0, 0.1, 1e6])
+    if chance[3] < 0.2:
+        kinds.append("scales")
+        X *= 10.0 ** rng.uniform(-8, 8, d if rng.random() < 0.5 else 1)
+    if chance[4] < 0.25:
+        kinds.append("offsets")
+        X += X.std(axis=0) * 10.0 ** rng.uniform(0, 11, d if rng.random() < 0.5 else 1)
+    return X
+
+
+def _settings(rng: np.random.Generator, d: int, kinds: list[str]) -> dict[str, Any]:
+    k = int(rng.integers(1, d + 1))
+    alpha = 10.0 ** rng.uniform(-2, 1)
+    if rng.random() < 0.3:
+        kinds.append("tiny ridge")
+        alpha = 10.0 ** rng.uniform(-18, -2)
+    elif rng.random() < 0.2:
+        kinds.append("no ridge")
+        alpha = 0.0
+    include, exclude = None, None
+    if rng.random() < 0.2:
+        kinds.append("include, exclude")
+        order = rng.permutation(d)
+        include = np.sort(order[: rng.integers(0, k)]).tolist()
+        exclude = np.sort(order[::-1][: rng.integers(0, d - k + 1)]).tolist()
+    limit = None
+    if rng.random() < 0.1:
+        kinds.append("time limit")
+        limit = 10.0 ** rng.uniform(-7, -2)
+    if rng.random() < 0.3:
+        kinds.append("not standardised")
+    return {
+        "n_features_to_select": k,
+        "alpha": alpha,
+        "include": include,
+        "exclude": exclude,
+        "time_limit": limit,
+        "standardize": "not standardised" not in kinds,
+        "fit_intercept": bool(rng.random() < 0.85),
+        "gap_tol": float(rng.choice([1e-6, 1e-6, 1e-3, 1e-9, 0.0])),
+        "n_restarts": int(rng.choice([0, 5])),
+        "random_state": 0,
+        "certify": True,
+        "keep_proof": True,
+        "task": "auto",
+    }
+
+
+# ------------------------------------------------------------------------------ the checks
+def judge(case: Case) -> Verdict:
+    """Fit a case, and hold what it says against the enumeration."""
+    result = Verdict()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            fitted = TopK(**case.settings).fit(case.X, case.y, sample_weight=case.weights)
+            plain = case.settings | {"certify": False, "keep_proof": False, "time_limit": None}
+            without = TopK(**plain).fit(case.X, case.y, sample_weight=case.weights)
+        except ValueError as refusal:
+            result.check("\n" not in str(refusal), "a refusal of several lines")
+            return result
+        except Exception as error:
+            result.check(False, f"{type(error).__name__}: {error}")
+            return result
+        result.status = fitted.status_
+        _check_statement(result, case, fitted)
+        if case.settings["time_limit"] is None:
+            slack = _OBJECTIVE * without.objective_
+            result.check(fitted.objective_ <= without.objective_ + slack, "worse with a proof")
+        _check_truth(result, case, fitted)
+    return result
+
+
+def _check_statement(result: Verdict, case: Case, fitted: TopK) -> None:
+    """What the fit says agrees with itself."""
+    numbers = [fitted.lower_bound_, fitted.objective_, fitted.gap_, fitted.root_bound_]
+    result.check(bool(np.isfinite(numbers).all()), "a number that is not finite")
+    result.check(0 <= fitted.lower_bound_ <= fitted.objective_, "not 0 <= bound <= objective")
+    result.check(0 <= fitted.root_bound_ <= fitted.lower_bound_, "root bound above the bound")
+    closed = fitted.gap_ <= case.settings["gap_tol"]
+    result.check(fitted.status_ == ("optimal" if closed else "gap"), "status against gap")
+
+
+def _check_truth(result: Verdict, case: Case, fitted: TopK) -> None:
+    """And with the truth."""
+    exact = case.exact()
+    support = fitted.get_support(indices=True).tolist()
+    optimum = min(exact.best(), exact.objective(support))
+    result.check(Fraction(fitted.lower_bound_) <= optimum, "bound above the optimum")
+    total = float(exact.total)
+    slack = _OBJECTIVE * float(optimum) + _OF_TOTAL * total
+    result.check(fitted.objective_ >= float(optimum) - slack, "objective below the optimum")
+    checked = verify(case.X, case.y, fitted.proof_, sample_weight=case.weights)
+    result.check(Fraction(checked) <= optimum, "checked bound above the optimum")
+    # Where the ridge is nearly lost to rounding, so is the bound, and more so for whom checks it.
+    if case.settings["alpha"] >= _LEAST_RIDGE:
+        slack = _CHECKED * fitted.lower_bound_ + _OF_TOTAL * total
+        result.check(checked >= fitted.lower_bound_ - slack, "checked bound below the bound")
+
+
+# --------------------------------------------------------------------------------- the run
+def run(quick: bool) -> list[Table]:
+    """As many cases as fit into ROWSPARSE_MINUTES (1), from the seed ROWSPARSE_SEED (0) on."""
+    minutes = 0.1 if quick else float(os.environ.get("ROWSPARSE_MINUTES", "1"))
+    first = int(os.environ.get("ROWSPARSE_SEED", "0"))
+    tried: Counter[str] = Counter()
+    proven: Counter[str] = Counter()
+    broken: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
+    examples: dict[str, int] = {}
+    seed, end = first, perf_counter() + 60 * minutes
+    while perf_counter() < end:
+        case = draw(seed)
+        result = judge(case)
+        for kind in ("all", *case.kinds):
+            tried[kind] += 1
+            proven[kind] += result.status == "optimal"
+            broken[kind] += bool(result.broken)
+        for what in result.broken:
+            seen[what] += 1
+            examples.setdefault(what, seed)
+        seed += 1
+    formats = {"kind": "", "cases": "d", "proven": "d", "violations": "d", VERDICT: ""}
+    table = Table(f"Attack on the certificate, {minutes:g} minutes, seeds from {first}.", formats)
+    table.target = "no violation"
+    for kind, count in tried.most_common():
+        row = {"kind": kind, "cases": count, "proven": proven[kind], "violations": broken[kind]}
+        table.rows.append(row | {VERDICT: verdict(not broken[kind]) if kind == "all" else ""})
+    table.notes += [f"{count} x {what} (seed {examples[what]})" for what, count in seen.items()]
+    return [table]

@@ -1,0 +1,8 @@
+"""Proofs that a choice of features is the best one, and how to check them."""
+
+from __future__ import annotations
+
+from rowsparse.certificate.checking import verify
+from rowsparse.certificate.proof import Problem, Proof
+
+__all__ = ["Problem", "Proof", "verify"]

@@ -1,0 +1,74 @@
+"""The data of a proof, standardised and centred anew from what the user has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rowsparse._arrays import Array
+from rowsparse.certificate.proof import Problem
+from rowsparse.targets import encode_targets, target_array
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Z, Y and the ridge of the problem min ||Y - Z W||^2 + ridge ||W||^2 over k rows.
+
+    ``X`` has the same columns as they are stored.
+    """
+
+    Z: Array
+    Y: Array
+    ridge: float
+    X: Array
+
+    @classmethod
+    def of(cls, X: Any, y: Any, problem: Problem, sample_weight: Any) -> Data:
+        """Plain NumPy on the data as given; makes X dense."""
+        X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+        if X.ndim != 2 or X.shape[1] != problem.n_features:
+            raise ValueError(
+                f"X has the shape {X.shape}, but the proof is about {problem.n_features} columns."
+            )
+        weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, float)
+        kept = weights > 0
+        labels = encode_targets(target_array(y, len(X))[kept], problem.task).Y
+        X, weights = X[kept] / problem.x_unit, weights[kept]
+        if labels.shape[1] != problem.n_targets:
+            raise ValueError(
+                f"y has {labels.shape[1]} targets, but the proof is about {problem.n_targets}."
+            )
+        if problem.class_weight is not None:
+            weights = weights * (labels @ _per_class(problem.class_weight, weights @ labels))
+        if problem.task == "regression":
+            labels = np.reshape(target_array(y, kept.size), (kept.size, -1))[kept].astype(float)
+            labels = labels / problem.y_unit
+        return cls._weighted(X, labels, weights, problem)
+
+    @classmethod
+    def _weighted(cls, X: Array, Y: Array, weights: Array, problem: Problem) -> Data:
+        share, largest, stored = weights / weights.sum(), np.abs(X).max(axis=0), X
+        # Twice: what rounding leaves of the first mean is not negligible where means are large.
+        for _ in range(2):
+            if problem.standardize or problem.fit_intercept:
+                X = X - share @ X
+            if problem.fit_intercept:
+                Y = Y - share @ Y
+        if problem.standardize or problem.fit_intercept:
+            spread = np.sqrt(share @ X**2)
+            varies = spread > np.maximum(10 * _EPS * largest, np.finfo(np.float64).tiny)
+            scale = spread if problem.standardize else np.ones_like(spread)
+            X = X / np.where(varies, scale, np.inf)
+        root = np.sqrt(weights)[:, None]
+        ridge = problem.alpha * float(weights.sum()) / problem.x_unit / problem.x_unit
+        return cls(root * X, root * Y, ridge, stored)
+
+
+def _per_class(class_weight: Any, counts: Array) -> Array:
+    if isinstance(class_weight, str):
+        return np.asarray(counts.sum() / (counts.size * counts))
+    return np.asarray(class_weight, dtype=np.float64)

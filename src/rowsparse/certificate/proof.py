@@ -1,0 +1,207 @@
+"""A proof as it is kept: in memory, and in a file that holds nothing but numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+from zipfile import BadZipFile
+
+import numpy as np
+
+from rowsparse._arrays import Array, Index
+from rowsparse.certificate.steps import Dual, Kind, Step
+
+_FORMAT, _VERSION = "rowsparse proof", 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What was asked of which data, so that it can be asked again.
+
+    Attributes
+    ----------
+    n_features, n_targets : int
+        Number of columns of X, and of targets.
+    k : int
+        Number of features to choose.
+    alpha, standardize, fit_intercept, task
+        As in :class:`rowsparse.TopK`; the task is the one that was found.
+    class_weight : None, "balanced" or list of float
+        One weight a class, in the order of the classes.
+    include, exclude : list of int
+        Columns that must and must not be chosen.
+    x_unit, y_unit : float
+        Powers of two by which X and y are divided before anything else.
+    """
+
+    n_features: int
+    n_targets: int
+    k: int
+    alpha: float
+    standardize: bool
+    fit_intercept: bool
+    task: str
+    class_weight: Any
+    include: list[int]
+    exclude: list[int]
+    x_unit: float
+    y_unit: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Proof:
+    """A proof that no choice of k features has an objective below a bound.
+
+    :func:`rowsparse.certificate.verify` checks it; ``len`` is the number of its steps
+    (:mod:`rowsparse.certificate.steps` says what they mean).
+
+    Attributes
+    ----------
+    problem : Problem
+        What was asked.
+    support : array of int
+        The columns chosen.
+    objective, lower_bound : float
+        Their objective, and the bound that is claimed, in the units of y.
+    complete : bool
+        Whether the steps were all kept. If not, they prove no more than what was known before
+        any branching.
+    pool : array of int
+        The columns to choose from. Without a ridge, columns that equal others or are zero add
+        nothing, and are left out.
+    diagonal : array or None
+        For each of the pool, what takes the place of the ridge.
+    steps : sequence of Step
+        The proof itself.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import TopK
+    >>> X, y = load_iris(return_X_y=True)
+    >>> proof = TopK(2, certify=True, keep_proof=True, random_state=0).fit(X, y).proof_
+    >>> proof.support, proof.complete
+    (array([1, 3]), True)
+    """
+
+    problem: Problem
+    support: Index
+    objective: float
+    lower_bound: float
+    complete: bool
+    pool: Index
+    diagonal: Array | None
+    steps: Sequence[Step]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        return (
+            f"Proof(k={self.problem.k}, objective={self.objective:g}, "
+            f"lower_bound={self.lower_bound:g}, steps={len(self)})"
+        )
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the proof to a file, compressed; the path with its ending, .npz."""
+        path = Path(path)
+        path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+        header = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "problem": asdict(self.problem),
+            "objective": self.objective,
+            "lower_bound": self.lower_bound,
+            "complete": self.complete,
+        }
+        arrays: dict[str, Any] = {
+            "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
+            "support": self.support,
+            "pool": self.pool,
+            "diagonal": np.zeros(0) if self.diagonal is None else self.diagonal,
+        }
+        arrays |= _flat(self.steps, self.problem.n_targets)
+        np.savez_compressed(path, **arrays)
+        return path
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a proof from a file that :meth:`save` wrote."""
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            header = json.loads(arrays.pop("header").tobytes())
+            if header["format"] != _FORMAT or header["version"] != _VERSION:
+                raise ValueError("another format")
+            diagonal = arrays["diagonal"]
+            return cls(
+                Problem(**header["problem"]),
+                arrays["support"],
+                float(header["objective"]),
+                float(header["lower_bound"]),
+                bool(header["complete"]),
+                arrays["pool"],
+                diagonal if diagonal.size else None,
+                list(_steps(arrays)),
+            )
+        except FileNotFoundError:
+            raise
+        except (OSError, BadZipFile, ValueError, KeyError, TypeError, IndexError, EOFError):
+            raise ValueError(
+                f"{path} is not a proof that rowsparse wrote, or is damaged."
+            ) from None
+
+
+def _flat(steps: Sequence[Step], n_targets: int) -> dict[str, Array]:
+    """The steps as a few arrays; a dual point that several have is there once."""
+    duals: dict[int, Dual] = {}
+    for step in steps:
+        if step.dual is not None and step.kind in (Kind.BOUND, Kind.SCREEN):
+            duals.setdefault(id(step.dual), step.dual)
+    number = {key: at for at, key in enumerate(duals)}
+    points = list(duals.values())
+    screens = [step for step in steps if step.kind == Kind.SCREEN]
+    out, fixed = ([getattr(s, name) for s in screens] for name in ("out", "fixed"))
+    return {
+        "kinds": np.array([step.kind for step in steps], dtype=np.uint8),
+        "features": np.array([step.feature for step in steps], dtype=np.int32),
+        "duals": np.array([number.get(id(step.dual), -1) for step in steps], dtype=np.int32),
+        "dual_sizes": np.array([p.features.size for p in points], dtype=np.int32),
+        "dual_features": _joined([p.features for p in points]),
+        "dual_W": np.concatenate([np.zeros((0, n_targets)), *(p.W for p in points)]),
+        "out_sizes": np.array([part.size for part in out], dtype=np.int32),
+        "out": _joined(out),
+        "fixed_sizes": np.array([part.size for part in fixed], dtype=np.int32),
+        "fixed": _joined(fixed),
+    }
+
+
+def _joined(parts: Sequence[Index]) -> Index:
+    return np.concatenate([np.zeros(0, dtype=np.int32), *(p.astype(np.int32) for p in parts)])
+
+
+def _parts(values: Array, sizes: Index) -> list[Array]:
+    ends = np.cumsum(sizes)
+    if (ends[-1] if ends.size else 0) != len(values):
+        raise ValueError("sizes do not add up")
+    return [values[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+
+
+def _steps(arrays: dict[str, Array]) -> Iterator[Step]:
+    """The steps that :func:`_flat` made arrays of."""
+    features = _parts(arrays["dual_features"], arrays["dual_sizes"])
+    duals = list(map(Dual, features, _parts(arrays["dual_W"], arrays["dual_sizes"])))
+    out = iter(_parts(arrays["out"], arrays["out_sizes"]))
+    fixed = iter(_parts(arrays["fixed"], arrays["fixed_sizes"]))
+    rows = zip(arrays["kinds"], arrays["features"], arrays["duals"], strict=True)
+    for code, feature, number in rows:
+        kind = Kind(int(code))
+        dual = None if number < 0 else duals[number]
+        if kind == Kind.SCREEN:
+            yield Step(kind, dual, -1, next(out), next(fixed))
+        else:
+            yield Step(kind, dual, int(feature))

@@ -1,0 +1,113 @@
+"""Every choice of k features, one after another: for problems with few choices or no ridge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+import numpy as np
+
+from rowsparse._arrays import Array, Index
+
+# So many choices, and so many multiplications for all of them, are few.
+MOST_CHOICES, _MOST_WORK = 200_000, 2e11
+# Entries of the columns of a batch of choices.
+_BATCH_ENTRIES = 1 << 20
+# Singular value, of columns of unit norm, at and below which they may depend on each other.
+_DEPENDENT = 1e-12
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """The best of all choices (None if there were none), and a bound that none is below."""
+
+    support: Index | None
+    lower_bound: float
+    tried: int
+
+
+def few_choices(n: int, free: int, count: int, k: int) -> bool:
+    """Whether all ways to choose ``count`` of ``free`` features, k in all, can be tried."""
+    choices = math.comb(free, count)
+    return choices <= MOST_CHOICES and choices * (n + k) * k**2 <= _MOST_WORK
+
+
+def enumerate_choices(
+    X: Array,
+    Y: Array,
+    ridge: float,
+    chosen: Index,
+    free: Index,
+    count: int,
+    late: Callable[[], bool],
+) -> Enumeration:
+    """Ridge regression on ``chosen`` and every ``count`` of the ``free`` columns of X.
+
+    Each is bounded from below by its own residuals. With Z the columns and below them
+    sqrt(ridge) I, all of unit norm, and r the residuals of any V, the least squared distance of
+    the targets from the columns is at least (sqrt(||r||^2 - ||Z'r||^2 / s^2) - e)^2, where s is
+    the least singular value of Z and e the rounding error of r. Where the columns may depend on
+    each other, there is no such bound but 0.
+    """
+    k = chosen.size + count
+    best: Index | None = None
+    least, bound, tried = np.inf, np.inf, 0
+    for batch in _batches(free, count, max(1, _BATCH_ENTRIES // ((X.shape[0] + k) * max(k, 1)))):
+        if late():
+            return Enumeration(best, 0.0, tried)
+        choices = np.hstack([np.tile(chosen, (len(batch), 1)), batch]).astype(np.intp)
+        values, bounds = _fits(X, Y, ridge, choices)
+        at = int(np.argmin(values))
+        if values[at] < least:
+            best, least = np.sort(choices[at]), float(values[at])
+        bound = min(bound, float(bounds.min()))
+        tried += len(batch)
+    return Enumeration(best, bound, tried)
+
+
+def _batches(features: Index, size: int, length: int) -> Iterator[Index]:
+    choices = combinations(features.tolist(), size)
+    while batch := list(islice(choices, length)):
+        yield np.array(batch, dtype=np.intp).reshape(len(batch), size)
+
+
+def _fits(X: Array, Y: Array, ridge: float, choices: Index) -> tuple[Array, Array]:
+    """The objective of each choice, and what it is at least."""
+    N, k = choices.shape
+    n = X.shape[0]
+    Z = np.zeros((N, n + (k if ridge > 0 else 0), k))
+    Z[:, :n] = X[:, choices].transpose(1, 0, 2)
+    if ridge > 0:
+        Z[:, n + np.arange(k), np.arange(k)] = np.sqrt(ridge)
+    target = np.zeros((Z.shape[1], Y.shape[1]))
+    target[:n] = Y
+    norms = np.sqrt(np.einsum("sik,sik->sk", Z, Z))
+    Z /= np.where(norms > 0, norms, 1.0)[:, None, :]
+    # A matrix with fewer rows than columns has dependent ones.
+    U, s, V = np.linalg.svd(Z, full_matrices=False)
+    smallest = s[:, -1] if Z.shape[1] >= k else np.zeros(N)
+    usable = s > _DEPENDENT
+    part = U.transpose(0, 2, 1) @ target
+    scaled = np.divide(part, s[:, :, None], out=np.zeros_like(part), where=usable[:, :, None])
+    W = V.transpose(0, 2, 1) @ scaled
+    residuals = target - Z @ W
+    values = np.einsum("sic,sic->s", residuals, residuals)
+    slopes = Z.transpose(0, 2, 1) @ residuals
+    return values, _bounds(values, slopes, W, smallest, target)
+
+
+def _bounds(values: Array, slopes: Array, W: Array, smallest: Array, target: Array) -> Array:
+    n, k = target.shape[0], W.shape[1]
+    rounding = 2.0 * (n + k + 16) * _EPS
+    size = np.sqrt(np.einsum("skc,skc->sk", W, W)).sum(axis=1)
+    total = np.linalg.norm(target)
+    # The rounding of r itself, and of the columns that stand for the exact ones.
+    error = rounding * (total + size)
+    slope = np.sqrt(np.einsum("skc,skc->s", slopes, slopes)) + rounding * np.sqrt(k * values)
+    s = smallest - rounding * k - _DEPENDENT
+    reach = np.divide(slope, s, out=np.full_like(slope, np.inf), where=s > 0)
+    left = np.maximum(values * (1.0 - rounding) - reach**2, 0.0)
+    return np.asarray(np.maximum(np.sqrt(left) - error, 0.0) ** 2)
