@@ -255,7 +255,9 @@ class Checker:
 
     def _solve_error(self, k: int) -> float:
         """How far below its computed value the objective of a choice of k may be."""
-        spread = np.sort(1.0 + self.norms**2 / self.D)[::-1][:k].sum()
+        # The ridge and D, and so half the larger one, bound the coefficients of any choice.
+        penalty = self.D if self.proof.diagonal is None else np.maximum(self.D, self.ridge) / 2
+        spread = np.sort(1.0 + self.norms**2 / penalty)[::-1][:k].sum()
         return 4.0 * (self.rounding + 8.0 * (k + 2) * _EPS) * float(spread) * self.total
 
     # -------------------------------------------------------------------------- all choices

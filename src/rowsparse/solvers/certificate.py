@@ -76,6 +76,8 @@ class Candidates:
         Bound on the relative error of an inner product of two columns.
     unit : array of shape (m,), optional
         What the columns were multiplied by: coefficients are to be, too.
+    penalty : array of shape (m,), optional
+        p_j with sum_j p_j ||w_j||^2 <= ||Y||^2 at the W of any choice. Default: the ridge.
     gram : array of shape (m, m), optional
         X'X of the candidates, if it is known.
     columns : array of shape (n, m), optional
@@ -93,12 +95,14 @@ class Candidates:
         ridge: float,
         rounding: float,
         unit: Array | None = None,
+        penalty: Array | None = None,
         gram: Array | None = None,
         columns: Array | None = None,
     ) -> None:
         self.design, self.features, self.B, self.norms = design, features, B, norms
         self.diagonal, self.total, self.ridge, self.rounding = diagonal, total, ridge, rounding
         self.unit = np.ones(features.size) if unit is None else unit
+        self.penalty = np.full(features.size, ridge) if penalty is None else penalty
         n, m = (design if columns is None else columns).shape[0], features.size
         self.n_samples = n
         if gram is None and m <= min(_WHOLE_GRAM, _WIDE * n):
@@ -168,6 +172,8 @@ class Candidates:
             1.0,
             self.rounding,
             unit,
+            # Both the ridge and D are such p, and so is half the larger one.
+            0.5 * np.maximum(self.ridge / D, 1.0),
             gram,
         )
 
@@ -211,6 +217,7 @@ class Candidates:
             self.ridge,
             self.rounding,
             self.unit[keep],
+            self.penalty[keep],
             None if self._gram is None else self._gram[keep[:, None], keep],
             None if self._columns is None else self._columns.take(keep, axis=1),
         )
@@ -259,11 +266,11 @@ class Candidates:
         A computed value is the least ||Y||^2 - 2 <B, W> + <W, AW> for a B and an A with
         entries that are off by r ||x_j|| ||Y|| and r ||x_i|| ||x_j||. At the true W this is
         f(S) and at most r (z^2 + 2 z ||Y||) more, with z = sum_S ||x_j|| ||w_j||; and
-        z^2 <= ||Y||^2 sum_S ||x_j||^2 / ridge, because ridge ||W||^2 <= ||Y||^2.
+        z^2 <= ||Y||^2 sum_S ||x_j||^2 / p_j, because sum_j p_j ||w_j||^2 <= ||Y||^2.
         """
         known = self._solve_errors.get(k)
         if known is None:
-            spread = 1.0 + self.norms**2 / self.ridge
+            spread = 1.0 + self.norms**2 / self.penalty
             relative = self.rounding + 8.0 * (k + 2) * _EPS
             known = 4.0 * relative * float(largest(spread, k).sum()) * self.total
             self._solve_errors[k] = known

@@ -22,18 +22,20 @@ from rowsparse.solvers.certificate import Candidates
 from rowsparse.solvers.relaxation import Relaxation
 
 # Up to this many features D is looked for, and up to this many more than a multiple of I.
-_MOST, _MOST_FREE = 1500, 300
-# Accuracy of a relaxation, relative to ||Y||^2, and steps of it.
-_TOL, _ITERATIONS = 1e-5, 20
+_MOST, _MOST_FREE = 1500, 150
+# Accuracy of a relaxation, relative to ||Y||^2.
+_TOL = 1e-5
 # Weights of the barrier, relative to what there is to gain, and steps with each.
 _WEIGHTS, _STEPS, _TRIES = (3.0, 1.0, 0.3, 0.1, 0.03), 6, 6
 # Steps to where the barrier is least, and what a step must gain to be followed by another one
 # with the same weight, relative to ||Y||^2.
 _CENTRING, _ENOUGH = 30, 3e-5
 # What a multiple of I must add to the ridge, and which share of the gap another D must close.
-_SHARE, _WORTHWHILE = 1e-3, 0.2
+_SHARE, _WORTHWHILE = 1e-3, 1 / 3
 # About as many nodes take as long as the search for D.
-_NODES_A_FEATURE = 6
+_NODES_A_FEATURE = 2
+# No D_j is less than this share of the largest multiple of I.
+_FLOOR = 0.1
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -93,6 +95,8 @@ class _Search:
         own.flat[:: m + 1] += problem.ridge
         least = float(np.linalg.eigvalsh(own)[0]) - 2.0 * self.rounding * float(size.max())
         self.multiple = self._safe(least * self.unit**2)
+        # What some features lose for others to gain is missed further down the tree.
+        self.floor = np.zeros(m) if self.multiple is None else _FLOOR * self.multiple
 
     @classmethod
     def of(cls, problem: Candidates, k: int, include: Index, most: int) -> _Search | None:
@@ -126,7 +130,8 @@ class _Search:
         assert self.multiple is not None
         D = np.full(len(self.A), self.problem.ridge) if known is None else known
         root = self._root(D * self.unit**2, self.start)
-        climbed = self._safe(self._climb(0.5 * self.multiple, root.s, late))
+        start = 0.5 * (1.0 + _FLOOR) * self.multiple
+        climbed = self._safe(self._climb(start, root.s, late))
         if climbed is None:
             return None
         better = self._root(climbed, root.s).value
@@ -142,9 +147,7 @@ class _Search:
         order, total = self.order, self.problem.total
         B = (self.problem.B * scale[:, None])[order]
         relaxation = Relaxation(G[np.ix_(order, order)], B, total, self.k, 1.0, self.n_fixed)
-        point, value = relaxation.solve(
-            relaxation.nearest(start), tol=_TOL * total, max_iter=_ITERATIONS
-        )
+        point, value = relaxation.solve_inside(start, tol=_TOL * total)
         gradient = np.empty(len(G))
         gradient[order] = point.s * (1.0 - point.s) * point.q
         return _Root(value, point.s, gradient / D)
@@ -180,10 +183,11 @@ class _Search:
     def _direction(self, D: Array, gradient: Array, mu: float) -> Array:
         """That of Newton for g(D), of which this is the gradient, and mu times the barrier."""
         inverse = np.linalg.inv(self.A - np.diag(D))
-        slope = gradient + mu * (1.0 / D - inverse.diagonal())
+        above = D - self.floor
+        slope = gradient + mu * (1.0 / above - inverse.diagonal())
         # Of the curvature of g, the part that comes from 1 / D_j^2 alone.
         curvature = mu * inverse * inverse
-        curvature.flat[:: len(D) + 1] += (2.0 * gradient + mu / D) / D
+        curvature.flat[:: len(D) + 1] += 2.0 * gradient / D + mu / above**2
         return np.asarray(np.linalg.solve(curvature, slope))
 
     def _step(self, D: Array, root: _Root, mu: float) -> tuple[Array, _Root] | None:
@@ -202,19 +206,27 @@ class _Search:
         return None
 
     def _barrier(self, D: Array) -> float:
-        """log det(A - D) + log det D; -inf unless both are positive definite."""
-        if not D.min() > 0.0:
+        """log det(A - D) + log det(D - floor); -inf unless both are positive definite."""
+        if not np.all(D > self.floor):
             return -np.inf
         try:
             factor = np.linalg.cholesky(self.A - np.diag(D))
         except np.linalg.LinAlgError:
             return -np.inf
-        return float(2.0 * np.log(factor.diagonal()).sum() + np.log(D).sum())
+        return float(2.0 * np.log(factor.diagonal()).sum() + np.log(D - self.floor).sum())
+
+    def _is_below(self, D: Array) -> bool:
+        """Whether A - D is positive definite, as far as floating point can tell."""
+        try:
+            np.linalg.cholesky(self.A - np.diag(D))
+        except np.linalg.LinAlgError:
+            return False
+        return True
 
     def _safe(self, D: Array) -> Array | None:
         """D, made less until A - D is positive definite by more than rounding can hide."""
         for _ in range(_TRIES):
-            if D.min() > 0.0 and np.isfinite(self._barrier(D + 2.0 * self.rounding)):
+            if D.min() > 0.0 and self._is_below(D + 2.0 * self.rounding):
                 return D
             D = 0.9 * D
         return None

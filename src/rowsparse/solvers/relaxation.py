@@ -23,6 +23,11 @@ _AT_BOUND = 1e-9
 _SHRINK_STEP = 0.3
 _NEWTON_TRIES = 6
 _GRADIENT_TRIES = 12
+# Newton steps that may fail before the minimum is looked for from within.
+_MOST_FAILURES = 6
+# The weight of the barrier, relative to ||Y||^2 a feature, how it falls, the steps with each
+# weight, and what of the tolerance the last one may come to.
+_FIRST_BARRIER, _BARRIER_FALL, _BARRIER_STEPS, _LAST_BARRIER = 1e-2, 0.15, 3, 0.3
 # Share of the mean curvature added to a Hessian that may be singular.
 _DAMPING = 1e-10
 # The same where what counts is not the next step but how stiff the features are.
@@ -152,19 +157,81 @@ class Relaxation:
         """
         point = self.at(s)
         best, bound = point, -np.inf
+        failures = 0
         for _ in range(max_iter):
             value = self.bound(point)
             if value > bound:
                 best, bound = point, value
-            left = max(tol, 0.1 * (stop_above - point.phi)) if np.isfinite(stop_above) else tol
-            if bound >= stop_above or point.phi - bound <= left:
+            if bound >= stop_above or point.phi - bound <= self._left(point, tol, stop_above):
                 break
-            moved = self._newton(point) or self._gradient(point)
+            moved = self._newton(point)
             if moved is None:
+                failures += 1
+                moved = self._gradient(point)
+            if moved is None or failures > _MOST_FAILURES:
+                if self.n_free > 0:
+                    inside, value = self.solve_inside(point.s, tol=tol, stop_above=stop_above)
+                    best, bound = (inside, value) if value > bound else (best, bound)
                 break
             point = moved
             self.n_steps += 1
         return best, bound
+
+    @staticmethod
+    def _left(point: Point, tol: float, stop_above: float) -> float:
+        """How far from each other phi and the bound may be in the end."""
+        return max(tol, 0.1 * (stop_above - point.phi)) if np.isfinite(stop_above) else tol
+
+    def solve_inside(
+        self, s: Array, *, tol: float, stop_above: float = np.inf
+    ) -> tuple[Point, float]:
+        """The same from within, by Newton steps with a barrier that falls.
+
+        Slower than :meth:`solve` where that gets on, and sure where small ridges keep it from
+        that. Returns the last point, and its bound.
+        """
+        m, fixed = s.size, self.n_fixed
+        middle = self.n_free / (m - fixed)
+        s = np.concatenate([np.ones(fixed), 0.9 * s[fixed:] + 0.1 * middle])
+        free = np.arange(fixed, m)
+        point, tau = self.at(s), _FIRST_BARRIER * self.total / m
+        while True:
+            for _ in range(_BARRIER_STEPS):
+                moved = self._step_inside(point, free, tau)
+                if moved is None:
+                    break
+                point = moved
+                self.n_steps += 1
+            bound = self.bound(point)
+            done = bound >= stop_above or point.phi - bound <= self._left(point, tol, stop_above)
+            if done or tau * m <= _LAST_BARRIER * tol:
+                return point, bound
+            tau *= _BARRIER_FALL
+
+    def _step_inside(self, point: Point, free: Index, tau: float) -> Point | None:
+        s, q = point.s[free], point.q[free]
+        hessian = self._hessian(point, free)
+        hessian.flat[:: free.size + 1] += tau * (s**-2.0 + (1.0 - s) ** -2.0)
+        factor, failed = dpotrf(hessian.T, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return None
+        right = np.stack([q + tau * (1.0 / s - 1.0 / (1.0 - s)), np.ones(free.size)], axis=1)
+        solved = dpotrs(factor, right, lower=1)[0]
+        totals = solved.sum(axis=0)
+        step = solved[:, 0] - totals[0] / totals[1] * solved[:, 1]
+        # To 95 % of the way to the nearest end of an interval.
+        ends = np.where(step < 0, s, 1.0 - s)
+        length = min(1.0, 0.95 / float(np.max(np.abs(step) / ends, initial=1e-300)))
+        now = point.phi - tau * float(np.log(s).sum() + np.log1p(-s).sum())
+        for _ in range(_GRADIENT_TRIES):
+            there = point.s.copy()
+            there[free] = s + length * step
+            trial = self.at(there)
+            t = there[free]
+            if trial.phi - tau * float(np.log(t).sum() + np.log1p(-t).sum()) < now:
+                return trial
+            length *= _SHRINK_STEP
+        return None
 
     def _newton(self, point: Point) -> Point | None:
         direction = self._direction(point)

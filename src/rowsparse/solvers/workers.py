@@ -8,6 +8,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cache
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -27,12 +28,18 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     The last digits depend on the number of threads, which must be the same wherever a node is
     expanded.
     """
+    controller = _blas_controller()
+    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
+
+
+@cache
+def _blas_controller() -> Any:
+    """What sets the threads of BLAS; finding the libraries takes longer than an easy proof."""
     try:
-        from threadpoolctl import threadpool_limits
+        from threadpoolctl import ThreadpoolController
     except ImportError:
-        return nullcontext()
-    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
-    return limits
+        return None
+    return ThreadpoolController()
 
 
 class Crew:
