@@ -207,7 +207,7 @@ class _Search:
 
     def _barrier(self, D: Array) -> float:
         """log det(A - D) + log det(D - floor); -inf unless both are positive definite."""
-        if not np.all(D > self.floor):
+        if not np.all(self.floor < D):
             return -np.inf
         try:
             factor = np.linalg.cholesky(self.A - np.diag(D))

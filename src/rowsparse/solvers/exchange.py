@@ -148,7 +148,7 @@ def least_squares_fit(
     """Coefficients on a support (k x c) and ||Y - X W||^2 + ridge ||W||^2, at their least.
 
     Computed from the columns and not from their Gram matrix, so near-dependence costs no
-    digits; of dependent columns the solution of least norm (per unit of column) is taken.
+    digits, and rounded up; of dependent columns the solution of least norm (per unit of column) is taken.
     """
     X_S = design.double_columns(support)
     if ridge > 0 and support.size > 2 * Y.shape[0]:
@@ -166,8 +166,12 @@ def _ridge_fit(X: Array, Y: Array, ridge: float) -> tuple[Array, float]:
     norms = np.linalg.norm(X, axis=0)
     norms[norms == 0] = 1.0
     V = lstsq(X / norms, target, cond=1 / _REFIT_CONDITION, lapack_driver="gelsy")[0]
+    rounding = (len(X) + 16) * float(np.finfo(np.float64).eps)
+    error = rounding * (np.linalg.norm(target) + np.linalg.norm(V, axis=1).sum())
     V /= norms[:, None]
-    return V, float(np.sum((target - X @ V) ** 2))
+    left = float(np.linalg.norm(target - X @ V))
+    # What rounding may have taken from it is added, so that it is not below the least possible.
+    return V, (left + float(error)) ** 2 if left > 0 else 0.0
 
 
 def least_squares_objective(design: Design, Y: Array, S: Index, *, ridge: float = 0.0) -> float:
