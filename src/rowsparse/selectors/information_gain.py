@@ -11,7 +11,7 @@ from rowsparse.selectors.base import Sample
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice, ScoreSelector
 from rowsparse.solvers.class_statistics import group_statistics
-from rowsparse.solvers.discretize import DISCRETIZATIONS, Discretization
+from rowsparse.solvers.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
 from rowsparse.solvers.information import information_gain
 from rowsparse.solvers.relevance import AGGREGATES, Aggregate, aggregate_labels, varying_labels
 from rowsparse.solvers.univariate import varying
@@ -126,5 +126,5 @@ class InformationGain(ScoreSelector):
         scores, cut_gains = aggregate_labels(gains, rule), aggregate_labels(best_cuts, rule)
         order = np.lexsort((-cut_gains, -scores)) if self.tie_break == "best_cut" else None
         varies = varying(group_statistics(sample.X, [np.arange(Y.shape[0])], None))
-        attributes = {"best_cut_gains_": cut_gains} if self.discretize in ("mdl", "weka") else {}
+        attributes = {"best_cut_gains_": cut_gains} if self.discretize in BY_LABELS else {}
         return Choice(scores, varies, order=order, attributes=attributes)

@@ -180,4 +180,7 @@ class SquaredLossSelector(LinearSelector):
         centred, mean = problem.squared()
         solution = self._solve_squared(centred)
         solution.b = mean
+        if "dual_coef_" in solution.attributes:
+            # The dual point of a squared loss is a residual, in the units of y.
+            solution.attributes["dual_coef_"] *= problem.y_unit
         return solution

@@ -13,7 +13,7 @@ from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice, ScoreSelector
 from rowsparse.solvers.class_statistics import group_statistics
 from rowsparse.solvers.correlation import varying_targets
-from rowsparse.solvers.discretize import DISCRETIZATIONS, Discretization
+from rowsparse.solvers.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
 from rowsparse.solvers.mrmr import CRITERIA, Criterion, Selection, mrmr
 from rowsparse.solvers.relevance import AGGREGATES, Aggregate, varying_labels
 from rowsparse.solvers.univariate import varying
@@ -41,10 +41,12 @@ class MRMR(ScoreSelector):
     criterion : {"auto", "mid", "miq", "fcd", "fcq"}, default="auto"
         See above. "auto" is "mid" for classes and labels, and "fcq" for numbers, which "mid" and
         "miq" do not take.
-    discretize : {"mean_std", "mdl", "equal_width", "none"}, default="mean_std"
+    discretize : {"mean_std", "mdl", "weka", "equal_width", "none"}, default="mean_std"
         For "mid" and "miq": three states, below, within and above mean -/+ alpha standard
-        deviations; cuts by minimum description length (Fayyad and Irani); equal parts of the
-        range; or the values as they are, for data that are discrete.
+        deviations; cuts by minimum description length (Fayyad and Irani), at the paper's price of
+        a cut ("mdl") or at Weka's ("weka", see :class:`InformationGain`); equal parts of the
+        range; or the values as they are, for data that are discrete. "mdl" and "weka" cut for one
+        target at a time: several labels need ``aggregate="mean_rank"``.
     alpha : float, default=0.5
         Half the width of the middle state of "mean_std", in standard deviations.
     bins : int, default=10
@@ -166,11 +168,11 @@ class MRMR(ScoreSelector):
             Y = Y[:, varying_targets(Y, None)]
         elif task == "multilabel":
             Y = Y[:, varying_labels(Y)]
-            cuts = criterion in ("mid", "miq") and self.discretize == "mdl"
+            cuts = criterion in ("mid", "miq") and self.discretize in BY_LABELS
             if cuts and self.aggregate != "mean_rank" and Y.shape[1] > 1:
                 raise ValueError(
-                    "discretize='mdl' cuts for one target at a time: pass aggregate='mean_rank', "
-                    "or another discretize, for several labels."
+                    f"discretize={self.discretize!r} cuts for one target at a time: pass "
+                    "aggregate='mean_rank', or another discretize, for several labels."
                 )
         if not Y.shape[1]:
             raise ValueError("y is the same for all samples: there is nothing to tell.")

@@ -130,5 +130,4 @@ class MTFS(SquaredLossSelector):
             monitor=problem.monitor,
         )
         solution.attributes["lam_"] *= problem.x_unit * per_y
-        solution.attributes["dual_coef_"] *= problem.y_unit
         return solution
