@@ -71,8 +71,9 @@ class Problem:
 class LinearSelector(BaseSelector):
     """A selector that calls a solver of a row-sparse linear model.
 
-    A method is a subclass with an ``__init__``, :meth:`_check_params` and :meth:`_solve`; its
-    ``loss`` says whether the objective grows with the residual or with its square.
+    A method is a subclass with an ``__init__``, ``allowed`` values of its own parameters, and
+    :meth:`_solve`; its ``loss`` says whether the objective grows with the residual or with its
+    square.
     """
 
     loss: ClassVar[str] = "l21"
