@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from rowsparse._parameters import Number, OneOf
 
 # NumPy's codes: booleans, integers and floats; and what cannot become a float.
 _NUMERIC_KINDS = "biuf"
@@ -23,66 +24,23 @@ def one_sentence(name: str, error: Exception) -> Exception:
 
 def check_choice(name: str, value: Any, options: Iterable[str], *, optional: bool = False) -> None:
     """Refuse a value that is not one of the options."""
-    if optional and value is None:
-        return
-    options = tuple(options)
-    if not (isinstance(value, str) and value in options):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}; got {value!r}.")
+    OneOf(tuple(options), optional=optional).check(name, value)
 
 
-def check_number(
-    name: str,
-    value: Any,
-    *,
-    low: float = -np.inf,
-    high: float = np.inf,
-    low_open: bool = False,
-    integer: bool = False,
-    optional: bool = False,
-) -> None:
-    """Refuse what is not a finite number within [low, high] (or (low, high])."""
-    if optional and value is None:
-        return
-    kind = numbers.Integral if integer else numbers.Real
-    wanted = "an integer" if integer else "a number"
-    if low_open:
-        wanted += f" above {low:g}"
-    elif low > -np.inf:
-        wanted += f" of at least {low:g}"
-    if high < np.inf:
-        wanted += f" and at most {high:g}"
-    wanted += " or None" if optional else ""
-    right_kind = isinstance(value, kind) and not isinstance(value, (bool, np.bool_))
-    if not right_kind or not _is_finite(value):
-        error = TypeError if not isinstance(value, numbers.Real) else ValueError
-        raise error(f"{name} must be {wanted}; got {value!r}.")
-    if value < low or value > high or (low_open and value == low):
-        raise ValueError(f"{name} must be {wanted}; got {value!r}.")
-
-
-def _is_finite(value: Any) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond every float
-        return False
+def check_number(name: str, value: Any, **limits: Any) -> None:
+    """Refuse what is not a finite number within limits, which are those of :class:`Number`."""
+    Number(**limits).check(name, value)
 
 
 def resolve_count(value: Any, d: int) -> int:
-    """``n_features_to_select`` as a number of features; it may exceed d.
+    """``n_features_to_select``, checked, as a number of features; it may exceed d.
 
     >>> resolve_count(3, 10), resolve_count(0.25, 10)
     (3, 2)
     """
-    is_bool = isinstance(value, (bool, np.bool_))
-    if isinstance(value, numbers.Integral) and not is_bool:
-        if int(value) >= 1:
-            return int(value)
-    elif isinstance(value, numbers.Real) and not is_bool and 0 < float(value) < 1:
-        return max(1, int(float(value) * d))
-    raise ValueError(
-        "n_features_to_select must be an integer of at least 1, or a fraction between 0 and 1; "
-        f"got {value!r}."
-    )
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return max(1, int(float(value) * d))
 
 
 def column_label(X: Any, j: int) -> str:

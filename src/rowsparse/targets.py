@@ -177,10 +177,6 @@ def combine_weights(
                 f"class_weight is for classification and y is {targets.task}: pass "
                 "class_weight=None and use sample_weight."
             )
-        if not isinstance(class_weight, dict) and class_weight != "balanced":
-            raise ValueError(
-                f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}."
-            )
         code = targets.Y.argmax(axis=1)
         if isinstance(class_weight, str):
             # Balanced on the weighted counts, so that a weight equals repeating a row.

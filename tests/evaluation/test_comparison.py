@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
-from scipy.stats import friedmanchisquare, wilcoxon
+from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
 from rowsparse.evaluation import compare_over_datasets
+from rowsparse.evaluation.comparison import signed_rank_p
 
 # Table 6 of Demsar (2006): AUC of C4.5 with and without two parameters, on 14 data sets.
 DEMSAR = np.array(
@@ -65,12 +68,38 @@ def test_wilcoxon_with_holms_correction():
     for i in range(3):
         for j in range(i + 1, 3):
             first, second = columns[result.methods[i]], columns[result.methods[j]]
-            raw[i, j] = wilcoxon(first - second, method="approx").pvalue
+            raw[i, j] = wilcoxon(first - second, method="exact").pvalue
     ordered = sorted(raw, key=raw.__getitem__)
     running = 0.0
     for factor, pair in zip((3, 2, 1), ordered, strict=True):
         running = max(running, min(1.0, factor * raw[pair]))
         assert result.wilcoxon_p[pair] == pytest.approx(running)
+
+
+def test_five_wins_of_five_are_not_significant():
+    scores = np.array([[0.9, 0.5], [0.8, 0.3], [0.7, 0.1], [0.6, 0.55], [0.5, 0.2]])
+    assert compare_over_datasets(scores, ["a", "b"]).wilcoxon_p[0, 1] == 2 / 2**5
+
+
+@pytest.mark.parametrize("n", [2, 5, 10, 28, 50])
+def test_the_signed_rank_test_is_that_of_scipy(n):
+    differences = np.random.default_rng(n).standard_normal(n) + 0.3
+    expected = wilcoxon(differences, method="exact").pvalue
+    assert signed_rank_p(differences) == pytest.approx(expected, rel=1e-10)
+    assert signed_rank_p(-differences) == pytest.approx(expected, rel=1e-10)
+    many = np.random.default_rng(n).standard_normal(60) + 0.3
+    approximate = wilcoxon(many, method="approx").pvalue
+    assert signed_rank_p(many) == pytest.approx(approximate, rel=1e-10)
+
+
+def test_ties_and_zeros_are_counted_sign_by_sign():
+    differences = np.array([0.0, 1.0, 1.0, -1.0, 2.0, 0.0, 3.0, 3.0])
+    ranks = rankdata(np.abs(differences))[differences != 0]
+    signs = np.array(list(product((-1, 1), repeat=ranks.size)))
+    observed = abs(ranks @ np.sign(differences[differences != 0]))
+    expected = np.mean(np.abs(signs @ ranks) >= observed)
+    assert signed_rank_p(differences) == pytest.approx(expected)
+    assert signed_rank_p(np.zeros(4)) == 1.0
 
 
 def test_errors_rank_the_other_way_and_gaps_are_left_out():

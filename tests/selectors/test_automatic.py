@@ -34,7 +34,9 @@ from rowsparse.selectors.topk import TopK
 from rowsparse.selectors.topk_cv import TopKCV
 
 CHECKED = [
+    TopKCV(),
     TopKCV(k_max=3),
+    StabilitySelection(),
     StabilitySelection(SelectKBest(k=1), n_subsamples=4),
     StabilitySelection(TopK(1, n_restarts=0), n_subsamples=4),
 ]
@@ -361,9 +363,12 @@ def test_default_k_max_is_all_features_without_a_warning():
         ({"k_max": 0}, "k_max must be an integer of at least 1"),
         ({"rule": "aic"}, "rule must be one of"),
         ({"alpha": -0.1}, "alpha must be a number of at least 0"),
-        ({"alphas": [0.1, -1.0]}, "every one of alphas must be a number of at least 0"),
-        ({"alphas": []}, "alphas must be a list of numbers"),
-        ({"alphas": 0.3}, "alphas must be a list of numbers"),
+        ({"alphas": [0.1, -1.0]}, "alphas must be .* each a number of at least 0"),
+        ({"alphas": []}, "alphas must be a sequence of numbers"),
+        ({"alphas": 0.3}, "alphas must be a sequence of numbers"),
+        ({"cv": 1}, "cv must be an integer of at least 2"),
+        ({"estimator": TopKCV}, "estimator must be"),
+        ({"scoring": 3}, "scoring must be a string"),
         ({"ebic_gamma": -1.0}, "ebic_gamma must be"),
         ({"n_restarts": -2}, "n_restarts must be"),
         ({"cv": 60}, "n_splits=60 cannot be greater"),
@@ -374,7 +379,7 @@ def test_topkcv_refuses_bad_input_and_keeps_its_last_fit(options, message):
     X, y = load_iris(return_X_y=True)
     selector = TopKCV(2, random_state=0).fit(X, y)
     before = selector.n_features_
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         selector.set_params(**options).fit(X, y)
     assert selector.n_features_ == before
 
@@ -611,12 +616,13 @@ def test_stability_selection_is_a_good_citizen():
     [
         ({"n_subsamples": 1}, ValueError, "n_subsamples must be an integer of at least 2"),
         ({"subsample": 0.0}, ValueError, "subsample must be a number above 0"),
-        ({"subsample": 1.0}, ValueError, "subsample must be below 1"),
+        ({"subsample": 1.0}, ValueError, "subsample must be .* below 1"),
         ({"subsample": 1.5}, ValueError, "subsample must be"),
         ({"threshold": 1.2}, ValueError, "threshold must be"),
         ({"threshold": 0.5, "n_features_to_select": 2}, ValueError, "not both"),
         ({"n_features_to_select": 0}, ValueError, "n_features_to_select must be"),
-        ({"selector": LinearRegression()}, TypeError, "get_support; got LinearRegression"),
+        ({"selector": LinearRegression()}, TypeError, "get_support or None; got LinearRegress"),
+        ({"selector": TopK}, TypeError, "selector must be a selector with fit"),
     ],
 )
 def test_stability_selection_refuses_bad_input(options, error, message):

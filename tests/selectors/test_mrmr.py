@@ -221,13 +221,22 @@ def test_information_needs_classes_or_labels(criterion):
 
 
 def test_targets_that_tell_nothing_are_refused():
-    X, y = planted()
+    X, _ = planted()
     for target, task in ((np.full(90, 2.5), "regression"), (np.ones((90, 2)), "multilabel")):
         with pytest.raises(ValueError, match="y is the same for all samples"):
             MRMR(3, task=task).fit(X, target)
+
+
+@pytest.mark.parametrize("discretize", ["mdl", "weka"])
+def test_cuts_by_labels_take_several_labels_one_by_one_only(discretize):
+    X, y = planted()
     labels = np.column_stack([y == 0, y == 1]).astype(int)
-    with pytest.raises(ValueError, match="discretize='mdl' cuts for one target at a time"):
-        MRMR(3, discretize="mdl").fit(X, labels)
+    with pytest.raises(ValueError, match=f"discretize='{discretize}' cuts for one target at a"):
+        MRMR(3, discretize=discretize).fit(X, labels)
+    by_rank = MRMR(3, discretize=discretize, aggregate="mean_rank")
+    found = by_rank.fit(X, labels).relevance_
+    swapped = by_rank.fit(X, labels[:, ::-1]).relevance_
+    np.testing.assert_allclose(found, swapped)
 
 
 # --------------------------------------------------------------------------- other code

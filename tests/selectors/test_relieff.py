@@ -180,7 +180,7 @@ def test_numbers_find_what_they_are_made_of():
         ({"sigma": "wide"}, "sigma must be a number above 0"),
         ({"multilabel": "triples"}, "multilabel must be one of"),
         ({"aggregate": "median"}, "aggregate must be one of"),
-        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"n_jobs": 0}, "n_jobs must be an integer other than 0"),
         ({"categorical_features": [30]}, "categorical_features must be None, a mask of 30"),
         ({"categorical_features": [-1]}, "numbers of columns from 0 to 29"),
         ({"categorical_features": [True, False]}, "categorical_features must be None"),

@@ -113,7 +113,6 @@ def test_perfect_fit_is_answered_with_a_warning():
         ({"include": [0, 1, 2, 3]}, "include"),
         ({"exclude": list(range(11))}, "exclude"),
         ({"groups": [0, 1]}, "groups"),
-        ({"groups": [0] * 6 + [1] * 7}, "groups"),
         ({"alpha": -1.0}, "alpha"),
         ({"time_limit": 0}, "time_limit"),
         ({"gamma": 1.0}, "gamma"),

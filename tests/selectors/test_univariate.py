@@ -383,9 +383,9 @@ def test_numbers_that_are_constant_are_refused():
         (FStatistic, "aggregate", "median", "aggregate must be one of 'mean'"),
         (FisherScore, "aggregate", None, "aggregate must be one of 'mean'"),
         (TTest, "multiclass", "all", "multiclass must be one of 'pairwise_sum'"),
-        (TTest, "equal_var", 1, "equal_var must be True, False or 'auto'"),
-        (TTest, "ddof", 2, "ddof must be 0 or 1"),
-        (TTest, "ddof", True, "ddof must be 0 or 1"),
+        (TTest, "equal_var", 1, "equal_var must be True or False, or 'auto'"),
+        (TTest, "ddof", 2, "ddof must be an integer of at least 0 and at most 1"),
+        (TTest, "ddof", True, "ddof must be an integer of at least 0 and at most 1"),
         (TTest, "aggregate", "sum", "aggregate must be one of 'mean'"),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
+from rowsparse import LpInf
 from rowsparse.design import make_design
 from rowsparse.rows import lpinf_penalty, prox_lpinf, row_norms, top_rows
 from rowsparse.solvers.lpinf import dual_value, lpinf, penalty_max
@@ -171,6 +172,17 @@ def test_scaling_x_and_y_scales_the_answer(scale_x):
     a = lpinf(plain, Y, 1, p=p, penalty=penalty)
     b = lpinf(scaled, t * Y, 1, p=p, penalty=penalty * t ** (2 - p) * scale_x**p)
     np.testing.assert_allclose(b.W * scale_x / t, a.W, atol=2e-5)
+
+
+def test_the_dual_point_is_in_the_units_of_y():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((40, 12))
+    y = X[:, :3] @ [2.0, -1.0, 1.5] + 0.1 * rng.standard_normal(40)
+    unit = 2.0**-250
+    ordinary = LpInf(3, p=1).fit(X, y)
+    extreme = LpInf(3, p=1).fit(X, y * unit)
+    np.testing.assert_allclose(extreme.dual_coef_ / unit, ordinary.dual_coef_, atol=1e-8)
+    np.testing.assert_allclose(extreme.coef_ / unit, ordinary.coef_, atol=1e-8)
 
 
 def test_more_rows_than_samples_can_use_ends():

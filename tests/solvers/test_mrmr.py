@@ -246,16 +246,15 @@ def test_complementary_labels_are_one_binary_target():
         np.testing.assert_allclose(labels.scores, classes.scores, rtol=1e-9)
 
 
-def test_cuts_are_made_for_each_label_of_its_own():
+@pytest.mark.parametrize("rule", ["mdl", "weka"])
+def test_cuts_are_made_for_each_label_of_its_own(rule):
     X, y = planted(7)
     Y = (y[:, None] == np.arange(3)).astype(float)
-    found = mrmr(
-        X, Y, "multilabel", 4, criterion="mid", discretization="mdl", aggregate="mean_rank"
-    )
+    found = mrmr(X, Y, "multilabel", 4, criterion="mid", discretization=rule, aggregate="mean_rank")
     places = np.zeros(D)
     for label in range(3):
         classes = np.eye(2)[Y[:, label].astype(int)]
-        own = mrmr(X, classes, "classification", 4, criterion="mid", discretization="mdl")
+        own = mrmr(X, classes, "classification", 4, criterion="mid", discretization=rule)
         places += own.places / 3
     np.testing.assert_allclose(found.places, places)
 

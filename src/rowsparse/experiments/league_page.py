@@ -260,8 +260,9 @@ def _against(scores: Scores) -> str:
         for rival in sorted(found, key=lambda rival: rival.worse - rival.better)
     ]
     text = (
-        "Wilcoxon's signed-rank test over the data sets on which both have a result, corrected for "
-        f"{len(found)} rivals (Holm): TopK is ahead of {len(behind)} at the level of 5 %, and "
+        "Wilcoxon's signed-rank test, exact, over the data sets on which both have a result, "
+        f"corrected for {len(found)} rivals (Holm): TopK is ahead of {len(behind)} at the level of "
+        "5 %, and "
         f"behind {_listed(ahead) if ahead else 'none'}."
     )
     # The least p of n sets is that of winning on all of them.

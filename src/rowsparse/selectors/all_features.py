@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rowsparse._parameters import Allowed, Anything
 from rowsparse.selectors.base import Sample
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice, ScoreSelector
@@ -43,13 +44,11 @@ class AllFeatures(ScoreSelector):
     """
 
     supervised: ClassVar[bool] = False
+    allowed: ClassVar[Allowed] = {"n_features_to_select": Anything()}
 
     def __init__(self, n_features_to_select: Any = None, *, task: str = "auto") -> None:
         self.n_features_to_select = n_features_to_select
         self.task = task
-
-    def _check_params(self) -> None:
-        pass
 
     def _number_to_select(self, d: int) -> int:
         return d

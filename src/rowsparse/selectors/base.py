@@ -26,6 +26,7 @@ from rowsparse._validation import (
 )
 from rowsparse.design import Design, Units, make_design
 from rowsparse.rows import top_rows
+from rowsparse.selectors.checked import CheckedParameters
 from rowsparse.solvers.solution import Monitor, ranking_from_scores
 from rowsparse.targets import (
     TASKS,
@@ -35,8 +36,6 @@ from rowsparse.targets import (
     encode_targets,
     target_array,
 )
-
-VARIANTS = ("corrected", "published")
 
 
 class SupportMixin(SelectorMixin):  # type: ignore[misc]
@@ -106,7 +105,7 @@ class Sample:
         return design, units
 
 
-class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class BaseSelector(CheckedParameters, SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Validates, encodes, lets the method choose and exposes its choice.
 
     A method derives from one of its two kinds, in ``linear.py`` (a model with coefficients) and
@@ -116,16 +115,12 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
     n_features_to_select: Any
 
     @abstractmethod
-    def _check_params(self) -> None:
-        """Refuse parameters out of range, one sentence each."""
-
-    @abstractmethod
     def _select(self, sample: Sample) -> None:
         """Choose features and set the fitted attributes."""
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         with _all_or_nothing(self):
-            self._check_params()
+            self._check_all_params()
             self._select(self._sample(X, y, sample_weight))
             finish_callbacks(self)
         return self
@@ -175,14 +170,18 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
         return validated
 
     def _number_to_select(self, d: int) -> int:
-        k = resolve_count(self.n_features_to_select, d)
-        if k > d:
+        return self._at_most(d, "features")
+
+    def _at_most(self, n: int, what: str) -> int:
+        """How many of n features, or groups of them, to select: all, with a warning, if fewer."""
+        k = resolve_count(self.n_features_to_select, n)
+        if k > n:
             warnings.warn(
-                f"n_features_to_select={k} is greater than n_features={d}: all features are kept.",
+                f"n_features_to_select={k} is greater than n_{what}={n}: all {what} are kept.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
-        return min(k, d)
+        return min(k, n)
 
     # ------------------------------------------------------------------------ the result
     def _forget_last_fit(self) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rowsparse._validation import check_choice, check_number
-from rowsparse.selectors.base import VARIANTS, generator
+from rowsparse.selectors.base import generator
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.coordinate import cdlsr
@@ -23,7 +22,7 @@ class CDLSR(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     n_init : int, default=40
         Number of random starts.
@@ -75,7 +74,7 @@ class CDLSR(SquaredLossSelector):
 
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         n_init: int = 40,
         variant: Variant = "corrected",
@@ -97,12 +96,6 @@ class CDLSR(SquaredLossSelector):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def _check_params(self) -> None:
-        check_choice("variant", self.variant, VARIANTS)
-        check_number("n_init", self.n_init, low=1, integer=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
 
     def _solve_squared(self, problem: Problem) -> Solution:
         return cdlsr(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse._validation import check_choice, check_number
+from rowsparse._parameters import Allowed, Number, OneOf, Several
 from rowsparse.deep.concrete import ConcreteFit, ConcreteSettings, concrete_autoencoder
 from rowsparse.deep.torch_tools import Rows, standardized
 from rowsparse.selectors.base import Sample
-from rowsparse.selectors.deep import DeepSelector, NetworkData, check_layers
+from rowsparse.selectors.deep import LAYERS, DeepSelector, NetworkData
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice
 
@@ -28,7 +29,7 @@ class ConcreteAutoencoder(DeepSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     target : {"X", "y"}, default="X"
         What the decoder has to produce: the data, and y is ignored, or the targets: one-hot
@@ -113,9 +114,20 @@ class ConcreteAutoencoder(DeepSelector):
     _counted = "epochs"
     _advice = "raise max_steps, max_tries or max_iter, or loosen tol"
 
+    allowed: ClassVar[Allowed] = {
+        "target": OneOf(("X", "y")),
+        "hidden": replace(LAYERS, optional=True),
+        "dropout": Number(low=0.0, high=0.95),
+        "temperature": Several(Number(low=0.0, low_open=True), length=2),
+        "max_tries": Number(low=1, integer=True),
+        "max_steps": Number(low=1, integer=True, optional=True),
+        "tol": Number(low=0.0, low_open=True, high=1.0),
+        "batch_size": Number(low=1, integer=True, optional=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         target: Literal["X", "y"] = "X",
         hidden: Sequence[int] | None = None,
@@ -156,21 +168,6 @@ class ConcreteAutoencoder(DeepSelector):
         return tags
 
     def _check_params(self) -> None:
-        self._check_training()
-        check_choice("target", self.target, ("X", "y"))
-        check_layers("hidden", self.hidden, optional=True)
-        check_number("dropout", self.dropout, low=0.0, high=0.95)
-        check_number("max_tries", self.max_tries, low=1, integer=True)
-        check_number("max_steps", self.max_steps, low=1, integer=True, optional=True)
-        check_number("tol", self.tol, low=0.0, low_open=True, high=1.0)
-        check_number("batch_size", self.batch_size, low=1, integer=True, optional=True)
-        if not isinstance(self.temperature, (tuple, list)) or len(self.temperature) != 2:
-            raise TypeError(
-                "temperature must be a pair of numbers, the first and the last; got "
-                f"{self.temperature!r}."
-            )
-        for value in self.temperature:
-            check_number("each temperature", value, low=0.0, low_open=True)
         if self.temperature[0] < self.temperature[1]:
             raise ValueError(f"temperature must not rise; got {self.temperature!r}.")
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rowsparse._validation import check_number
+from rowsparse._parameters import Allowed, Flag, Number
 from rowsparse.selectors.base import Sample
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice, ScoreSelector
@@ -31,7 +31,7 @@ class CovarianceThresholding(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     threshold : float, optional
         The threshold t >= 0, in the units of C; 0 is ordinary principal component analysis. By
@@ -76,9 +76,14 @@ class CovarianceThresholding(ScoreSelector):
 
     supervised: ClassVar[bool] = False
 
+    allowed: ClassVar[Allowed] = {
+        "threshold": Number(low=0.0, optional=True),
+        "soft": Flag(),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         threshold: float | None = None,
         soft: bool = False,
@@ -90,9 +95,6 @@ class CovarianceThresholding(ScoreSelector):
         self.soft = soft
         self.standardize = standardize
         self.task = task
-
-    def _check_params(self) -> None:
-        check_number("threshold", self.threshold, low=0.0, optional=True)
 
     def _choose(self, sample: Sample) -> Choice:
         design, units = sample.design(center=True, scale=self.standardize)

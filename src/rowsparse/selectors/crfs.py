@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from rowsparse._validation import check_choice, check_number
+from rowsparse._parameters import Allowed, Either, Number, OneOf
 from rowsparse.selectors.linear import LinearSelector, Problem
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.correntropy import crfs
@@ -26,7 +26,7 @@ class CRFS(LinearSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     lam : float, default=0.01
         Weight of the penalty; the default is that of the authors' demonstration. It applies to
@@ -77,9 +77,15 @@ class CRFS(LinearSelector):
     loss = "squared"
     decides_alone = "lam"
 
+    allowed: ClassVar[Allowed] = {
+        "lam": Number(low=0.0, low_open=True),
+        "sigma": Either(OneOf(("adaptive",)), Number(low=0.0, low_open=True)),
+        "tol": Number(low=0.0, low_open=True, optional=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         lam: float = 0.01,
         sigma: Any = "adaptive",
@@ -99,15 +105,6 @@ class CRFS(LinearSelector):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
-
-    def _check_params(self) -> None:
-        check_number("lam", self.lam, low=0.0, low_open=True)
-        if isinstance(self.sigma, str):
-            check_choice("sigma", self.sigma, ("adaptive",))
-        else:
-            check_number("sigma", self.sigma, low=0.0, low_open=True)
-        check_number("tol", self.tol, low=0.0, low_open=True, optional=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
 
     def _solve(self, problem: Problem) -> Solution:
         mean = np.zeros(problem.Y.shape[1])

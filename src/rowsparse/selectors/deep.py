@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse._validation import check_number
+from rowsparse._parameters import Allowed, Anything, Number, Several
 from rowsparse.deep.torch_tools import (
     Backend,
     Clock,
@@ -23,6 +23,9 @@ from rowsparse.deep.torch_tools import (
 )
 from rowsparse.selectors.base import Sample, generator
 from rowsparse.selectors.score import ScoreSelector
+
+# Sizes of the hidden layers of a network.
+LAYERS = Several(Number(low=1, integer=True))
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,11 @@ class NetworkData:
 class DeepSelector(ScoreSelector):
     """A selector that trains a network with PyTorch."""
 
+    allowed: ClassVar[Allowed] = {
+        "learning_rate": Number(low=0.0, low_open=True),
+        "device": Anything(),  # PyTorch knows
+    }
+
     # What max_iter counts, and what to do when it was too few.
     _counted: ClassVar[str]
     _advice: ClassVar[str]
@@ -74,11 +82,6 @@ class DeepSelector(ScoreSelector):
     standardize: Any
     device: Any
     random_state: Any
-
-    def _check_training(self) -> None:
-        check_number("learning_rate", self.learning_rate, low=0.0, low_open=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
-        check_number("time_limit", self.time_limit, low=0.0, low_open=True, optional=True)
 
     def _sample(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         torch = import_torch(type(self).__name__)
@@ -110,14 +113,3 @@ class DeepSelector(ScoreSelector):
         else:
             message = f"{name} did not converge in {done}: {self._advice}."
         warnings.warn(message, ConvergenceWarning, stacklevel=6)
-
-
-def check_layers(name: str, value: Any, *, optional: bool = False) -> None:
-    """Refuse what is not a sequence of layer sizes."""
-    if optional and value is None:
-        return
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        wanted = "a sequence of integers" + (" or None" if optional else "")
-        raise TypeError(f"{name} must be {wanted}; got {value!r}.")
-    for size in value:
-        check_number(f"every layer of {name}", size, low=1, integer=True)

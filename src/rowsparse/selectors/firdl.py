@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rowsparse._arrays import Index
-from rowsparse._validation import check_number
+from rowsparse._parameters import Allowed, Number
 from rowsparse.deep.firdl import FirdlFit, FirdlSettings, Part, firdl, hold_out
 from rowsparse.deep.torch_tools import Rows, standardized
 from rowsparse.selectors.base import Sample
-from rowsparse.selectors.deep import DeepSelector, NetworkData, check_layers
+from rowsparse.selectors.deep import LAYERS, DeepSelector, NetworkData
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice
 from rowsparse.targets import Targets
@@ -30,7 +30,7 @@ class FIRDL(DeepSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     operator_hidden : sequence of int, default=(60, 30, 20)
         Hidden units of the operator, layer by layer.
@@ -102,9 +102,20 @@ class FIRDL(DeepSelector):
     _counted = "batches"
     _advice = "raise max_iter"
 
+    allowed: ClassVar[Allowed] = {
+        "operator_hidden": LAYERS,
+        "selector_hidden": LAYERS,
+        "phase_two": Number(low=0, integer=True),
+        "patience": Number(low=1, integer=True),
+        "perturbations": Number(low=1, integer=True),
+        "n_masks": Number(low=4, integer=True),
+        "batch_size": Number(low=1, integer=True),
+        "validation_fraction": Number(low=0.0, low_open=True, high=0.9),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         operator_hidden: Sequence[int] = (60, 30, 20),
         selector_hidden: Sequence[int] = (100, 50, 10),
@@ -138,19 +149,6 @@ class FIRDL(DeepSelector):
         self.device = device
         self.task = task
         self.random_state = random_state
-
-    def _check_params(self) -> None:
-        self._check_training()
-        check_layers("operator_hidden", self.operator_hidden)
-        check_layers("selector_hidden", self.selector_hidden)
-        check_number("phase_two", self.phase_two, low=0, integer=True)
-        check_number("patience", self.patience, low=1, integer=True)
-        check_number("perturbations", self.perturbations, low=1, integer=True)
-        check_number("n_masks", self.n_masks, low=4, integer=True)
-        check_number("batch_size", self.batch_size, low=1, integer=True)
-        check_number(
-            "validation_fraction", self.validation_fraction, low=0.0, low_open=True, high=0.9
-        )
 
     def _choose(self, sample: Sample) -> Choice:
         data = self._network_data(sample)

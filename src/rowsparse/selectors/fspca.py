@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rowsparse._validation import check_number
+from rowsparse._parameters import Allowed, Number
 from rowsparse.selectors.base import Sample
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice, ScoreSelector
@@ -25,7 +25,7 @@ class FSPCA(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     n_components : int, optional
         Number of components m, at most k. By default the number of classes if y holds classes,
@@ -74,9 +74,14 @@ class FSPCA(ScoreSelector):
 
     supervised: ClassVar[bool] = False
 
+    allowed: ClassVar[Allowed] = {
+        "n_components": Number(low=1, integer=True, optional=True),
+        "ridge": Number(low=0.0),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         n_components: int | None = None,
         ridge: float = 0.1,
@@ -90,11 +95,6 @@ class FSPCA(ScoreSelector):
         self.standardize = standardize
         self.task = task
         self.max_iter = max_iter
-
-    def _check_params(self) -> None:
-        check_number("n_components", self.n_components, low=1, integer=True, optional=True)
-        check_number("ridge", self.ridge, low=0.0)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
 
     def _choose(self, sample: Sample) -> Choice:
         design, units = sample.design(center=True, scale=self.standardize)

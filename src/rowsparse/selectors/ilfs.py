@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rowsparse._validation import check_choice, check_number
+from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.selectors.base import Sample
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice, ScoreSelector
@@ -33,7 +33,7 @@ class ILFS(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     tokens : {"fixed", "plsa"}, default="fixed"
         "fixed" leaves p(t|factor) at its start, linear from 5000 to 1 and back, as the code in
@@ -73,9 +73,14 @@ class ILFS(ScoreSelector):
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
 
+    allowed: ClassVar[Allowed] = {
+        "tokens": OneOf(TOKENS),
+        "n_tokens": Number(low=2, integer=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         tokens: str = "fixed",
         n_tokens: int = 6,
@@ -89,12 +94,6 @@ class ILFS(ScoreSelector):
         self.task = task
         self.max_iter = max_iter
         self.tol = tol
-
-    def _check_params(self) -> None:
-        check_choice("tokens", self.tokens, TOKENS)
-        check_number("n_tokens", self.n_tokens, low=2, integer=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
 
     def _choose(self, sample: Sample) -> Choice:
         design, _ = sample.design(center=True, scale=True)

@@ -6,14 +6,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from rowsparse._validation import check_choice, check_number
+from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.selectors.base import Sample
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice, ScoreSelector
 from rowsparse.solvers.class_statistics import group_statistics
-from rowsparse.solvers.discretize import DISCRETIZATIONS, Discretization
+from rowsparse.solvers.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
 from rowsparse.solvers.information import information_gain
-from rowsparse.solvers.relevance import AGGREGATES, Aggregate, aggregate_labels, varying_labels
+from rowsparse.solvers.relevance import Aggregate, aggregate_labels, varying_labels
 from rowsparse.solvers.univariate import varying
 
 TIE_BREAKS = ("best_cut", "index")
@@ -29,7 +29,7 @@ class InformationGain(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     discretize : {"mdl", "weka", "equal_width", "mean_std", "none"}, default="mdl"
         How values become states. "mdl" cuts where the classes separate best, again and again, as
@@ -79,9 +79,16 @@ class InformationGain(ScoreSelector):
 
     tasks: ClassVar[tuple[str, ...]] = ("classification", "multilabel")
 
+    allowed: ClassVar[Allowed] = {
+        "discretize": OneOf(DISCRETIZATIONS),
+        "bins": Number(low=2, high=2**16, integer=True),
+        "alpha": Number(low=0.0),
+        "tie_break": OneOf(TIE_BREAKS),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         discretize: Discretization = "mdl",
         bins: int = 10,
@@ -97,13 +104,6 @@ class InformationGain(ScoreSelector):
         self.tie_break = tie_break
         self.aggregate = aggregate
         self.task = task
-
-    def _check_params(self) -> None:
-        check_choice("discretize", self.discretize, DISCRETIZATIONS)
-        check_number("bins", self.bins, low=2, high=2**16, integer=True)
-        check_number("alpha", self.alpha, low=0.0)
-        check_choice("tie_break", self.tie_break, TIE_BREAKS)
-        check_choice("aggregate", self.aggregate, AGGREGATES)
 
     def _choose(self, sample: Sample) -> Choice:
         Y = sample.labels.Y
@@ -126,5 +126,5 @@ class InformationGain(ScoreSelector):
         scores, cut_gains = aggregate_labels(gains, rule), aggregate_labels(best_cuts, rule)
         order = np.lexsort((-cut_gains, -scores)) if self.tie_break == "best_cut" else None
         varies = varying(group_statistics(sample.X, [np.arange(Y.shape[0])], None))
-        attributes = {"best_cut_gains_": cut_gains} if self.discretize in ("mdl", "weka") else {}
+        attributes = {"best_cut_gains_": cut_gains} if self.discretize in BY_LABELS else {}
         return Choice(scores, varies, order=order, attributes=attributes)

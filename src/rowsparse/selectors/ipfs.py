@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from rowsparse._validation import check_number
+from rowsparse._parameters import Allowed, Number
 from rowsparse.selectors.base import generator
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
 from rowsparse.selectors.registry import register
@@ -27,7 +27,7 @@ class IPFS(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     mu : float, default=1e-4
         First weight of the constraints, as a share of ||Y||_F^2 of the centred targets.
@@ -83,9 +83,15 @@ class IPFS(SquaredLossSelector):
     array([1, 3])
     """
 
+    allowed: ClassVar[Allowed] = {
+        "mu": Number(low=0.0, low_open=True),
+        "rho": Number(low=1.0, low_open=True),
+        "ridge": Number(low=0.0, low_open=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         mu: float = 1e-4,
         rho: float = 1.05,
@@ -111,14 +117,6 @@ class IPFS(SquaredLossSelector):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def _check_params(self) -> None:
-        check_number("mu", self.mu, low=0.0, low_open=True)
-        check_number("rho", self.rho, low=1.0, low_open=True)
-        check_number("ridge", self.ridge, low=0.0, low_open=True)
-        check_number("n_init", self.n_init, low=1, integer=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
 
     def _solve_squared(self, problem: Problem) -> Solution:
         return ipfs(

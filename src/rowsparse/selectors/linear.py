@@ -77,8 +77,9 @@ class Problem:
 class LinearSelector(BaseSelector):
     """A selector that calls a solver of a row-sparse linear model.
 
-    A method is a subclass with an ``__init__``, :meth:`_check_params` and :meth:`_solve`; its
-    ``loss`` says whether the objective grows with the residual or with its square.
+    A method is a subclass with an ``__init__``, ``allowed`` values of its own parameters, and
+    :meth:`_solve`; its ``loss`` says whether the objective grows with the residual or with its
+    square.
     """
 
     loss: ClassVar[str] = "l21"
@@ -188,4 +189,7 @@ class SquaredLossSelector(LinearSelector):
         centred, mean = problem.squared()
         solution = self._solve_squared(centred)
         solution.b = mean
+        if "dual_coef_" in solution.attributes:
+            # The dual point of a squared loss is a residual, in the units of y.
+            solution.attributes["dual_coef_"] *= problem.y_unit
         return solution

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from rowsparse._validation import check_choice, check_number
-from rowsparse.selectors.base import VARIANTS
+from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.lpinf import Init, lpinf
@@ -24,7 +23,7 @@ class LpInf(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     p : float, default=0.5
         Exponent, from 0 (the number of rows counts) to 1 (convex).
@@ -78,9 +77,15 @@ class LpInf(SquaredLossSelector):
     ranks_rows = True
     decides_alone = "penalty"
 
+    allowed: ClassVar[Allowed] = {
+        "init": OneOf(INITS),
+        "p": Number(low=0.0, high=1.0),
+        "penalty": Number(low=0.0, low_open=True, optional=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         p: float = 0.5,
         penalty: float | None = None,
@@ -104,14 +109,6 @@ class LpInf(SquaredLossSelector):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
-
-    def _check_params(self) -> None:
-        check_choice("variant", self.variant, VARIANTS)
-        check_choice("init", self.init, INITS)
-        check_number("p", self.p, low=0.0, high=1.0)
-        check_number("penalty", self.penalty, low=0.0, low_open=True, optional=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
 
     def _solve_squared(self, problem: Problem) -> Solution:
         # With X in units of g and Y in units of h, W has the unit h/g and the loss h^2.

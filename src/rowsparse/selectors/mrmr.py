@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse._validation import check_choice, check_number
+from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.selectors.base import Sample
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice, ScoreSelector
 from rowsparse.solvers.class_statistics import group_statistics
 from rowsparse.solvers.correlation import varying_targets
-from rowsparse.solvers.discretize import DISCRETIZATIONS, Discretization
+from rowsparse.solvers.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
 from rowsparse.solvers.mrmr import CRITERIA, Criterion, Selection, mrmr
-from rowsparse.solvers.relevance import AGGREGATES, Aggregate, varying_labels
+from rowsparse.solvers.relevance import Aggregate, varying_labels
 from rowsparse.solvers.univariate import varying
 
 
@@ -36,15 +36,17 @@ class MRMR(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     criterion : {"auto", "mid", "miq", "fcd", "fcq"}, default="auto"
         See above. "auto" is "mid" for classes and labels, and "fcq" for numbers, which "mid" and
         "miq" do not take.
-    discretize : {"mean_std", "mdl", "equal_width", "none"}, default="mean_std"
+    discretize : {"mean_std", "mdl", "weka", "equal_width", "none"}, default="mean_std"
         For "mid" and "miq": three states, below, within and above mean -/+ alpha standard
-        deviations; cuts by minimum description length (Fayyad and Irani); equal parts of the
-        range; or the values as they are, for data that are discrete.
+        deviations; cuts by minimum description length (Fayyad and Irani), at the paper's price of
+        a cut ("mdl") or at Weka's ("weka", see :class:`InformationGain`); equal parts of the
+        range; or the values as they are, for data that are discrete. "mdl" and "weka" cut for one
+        target at a time: several labels need ``aggregate="mean_rank"``.
     alpha : float, default=0.5
         Half the width of the middle state of "mean_std", in standard deviations.
     bins : int, default=10
@@ -96,9 +98,17 @@ class MRMR(ScoreSelector):
     array([3, 2, 1, 0])
     """
 
+    allowed: ClassVar[Allowed] = {
+        "criterion": OneOf(("auto", *CRITERIA)),
+        "discretize": OneOf(DISCRETIZATIONS),
+        "alpha": Number(low=0.0),
+        "bins": Number(low=2, integer=True),
+        "pool": Number(low=1, integer=True, optional=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         criterion: Criterion | Literal["auto"] = "auto",
         discretize: Discretization = "mean_std",
@@ -116,14 +126,6 @@ class MRMR(ScoreSelector):
         self.pool = pool
         self.aggregate = aggregate
         self.task = task
-
-    def _check_params(self) -> None:
-        check_choice("criterion", self.criterion, ("auto", *CRITERIA))
-        check_choice("discretize", self.discretize, DISCRETIZATIONS)
-        check_number("alpha", self.alpha, low=0.0)
-        check_number("bins", self.bins, low=2, integer=True)
-        check_number("pool", self.pool, low=1, integer=True, optional=True)
-        check_choice("aggregate", self.aggregate, AGGREGATES)
 
     def _choose(self, sample: Sample) -> Choice:
         X, task = sample.X, sample.labels.task
@@ -166,11 +168,11 @@ class MRMR(ScoreSelector):
             Y = Y[:, varying_targets(Y, None)]
         elif task == "multilabel":
             Y = Y[:, varying_labels(Y)]
-            cuts = criterion in ("mid", "miq") and self.discretize == "mdl"
+            cuts = criterion in ("mid", "miq") and self.discretize in BY_LABELS
             if cuts and self.aggregate != "mean_rank" and Y.shape[1] > 1:
                 raise ValueError(
-                    "discretize='mdl' cuts for one target at a time: pass aggregate='mean_rank', "
-                    "or another discretize, for several labels."
+                    f"discretize={self.discretize!r} cuts for one target at a time: pass "
+                    "aggregate='mean_rank', or another discretize, for several labels."
                 )
         if not Y.shape[1]:
             raise ValueError("y is the same for all samples: there is nothing to tell.")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from rowsparse._validation import check_choice, check_number
+from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.mtfs import Penalty, mtfs
@@ -23,7 +23,7 @@ class MTFS(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     lam : float, optional
         The penalty. None finds the one at which exactly ``n_features_to_select`` rows are
@@ -86,9 +86,14 @@ class MTFS(SquaredLossSelector):
     ranks_rows = True
     decides_alone = "lam"
 
+    allowed: ClassVar[Allowed] = {
+        "penalty": OneOf(PENALTIES),
+        "lam": Number(low=0.0, low_open=True, optional=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         lam: float | None = None,
         penalty: Penalty = "l21",
@@ -109,12 +114,6 @@ class MTFS(SquaredLossSelector):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _check_params(self) -> None:
-        check_choice("penalty", self.penalty, PENALTIES)
-        check_number("lam", self.lam, low=0.0, low_open=True, optional=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
-
     def _solve_squared(self, problem: Problem) -> Solution:
         # With X in units of g and Y in units of h, W has the unit h/g and the loss h^2.
         per_y = problem.y_unit if self.penalty == "l21" else problem.x_unit
@@ -130,5 +129,4 @@ class MTFS(SquaredLossSelector):
             monitor=problem.monitor,
         )
         solution.attributes["lam_"] *= problem.x_unit * per_y
-        solution.attributes["dual_coef_"] *= problem.y_unit
         return solution

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from rowsparse._validation import check_choice, check_number
-from rowsparse.selectors.base import VARIANTS
+from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.selectors.linear import LinearSelector, Problem
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.nmapg import Init, nmapg
@@ -24,7 +23,7 @@ class NmAPG(LinearSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     gamma : float, default=0.1
         Penalty of the row norms.
@@ -81,9 +80,16 @@ class NmAPG(LinearSelector):
     array([2, 3])
     """
 
+    allowed: ClassVar[Allowed] = {
+        "init": OneOf(INITS, optional=True),
+        "gamma": Number(low=0.0, low_open=True),
+        "rho": Number(low=0.0, low_open=True, optional=True),
+        "mu": Number(low=0.0, low_open=True, optional=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         gamma: float = 0.1,
         rho: float | None = None,
@@ -109,15 +115,6 @@ class NmAPG(LinearSelector):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
-
-    def _check_params(self) -> None:
-        check_choice("variant", self.variant, VARIANTS)
-        check_choice("init", self.init, INITS, optional=True)
-        check_number("gamma", self.gamma, low=0.0, low_open=True)
-        check_number("rho", self.rho, low=0.0, low_open=True, optional=True)
-        check_number("mu", self.mu, low=0.0, low_open=True, optional=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
 
     def _solve(self, problem: Problem) -> Solution:
         default_init: Init = "zero" if self.variant == "published" else "best"

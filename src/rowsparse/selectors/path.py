@@ -142,8 +142,9 @@ def topk_path(
         standardize=standardize,
         task=task,
         class_weight=class_weight,
+        random_state=random_state,
     )
-    selector._check_params()
+    selector._check_all_params()
     check_number("k_max", k_max, low=1, integer=True)
     prepared = PathProblem.of(selector, X, y, sample_weight)
     seed = int(generator(random_state).integers(2**31))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from rowsparse._validation import check_choice, check_number
+from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.selectors.base import Sample, generator
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
 from rowsparse.selectors.registry import register
@@ -28,7 +28,7 @@ class ProjectedGradient(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     init : {"pang", "random"}, default="pang"
         "pang" starts at the least squares fit on the k features with the largest ratio
@@ -90,9 +90,14 @@ class ProjectedGradient(SquaredLossSelector):
     array([2, 3])
     """
 
+    allowed: ClassVar[Allowed] = {
+        "init": OneOf(INITS),
+        "step": Number(low=0.0, low_open=True, optional=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         init: Init = "pang",
         step: float | None = None,
@@ -116,13 +121,6 @@ class ProjectedGradient(SquaredLossSelector):
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
-
-    def _check_params(self) -> None:
-        check_choice("init", self.init, INITS)
-        check_number("step", self.step, low=0.0, low_open=True, optional=True)
-        check_number("n_init", self.n_init, low=1, integer=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
 
     def _problem(self, sample: Sample) -> Problem:
         problem = super()._problem(sample)

@@ -151,14 +151,14 @@ def selector_info(name: str) -> SelectorInfo:
     return by_name[_plain(name)]
 
 
-def get_selector(name: str, n_features_to_select: int | float, **params: Any) -> Any:
+def get_selector(name: str, n_features_to_select: int | float = 10, **params: Any) -> Any:
     """Make a selector by its name.
 
     Parameters
     ----------
     name : str
         One of :func:`list_selectors`, or the name of a class, in any case.
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     **params
         Further parameters of the selector.

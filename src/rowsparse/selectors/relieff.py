@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rowsparse._arrays import Array, Mask
-from rowsparse._validation import check_choice, check_number
+from rowsparse._parameters import Allowed, Anything, Number, OneOf
 from rowsparse.selectors.base import Sample
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice, ScoreSelector
 from rowsparse.solvers.manhattan import UnitSamples
-from rowsparse.solvers.relevance import AGGREGATES, Aggregate, aggregate_labels, varying_labels
+from rowsparse.solvers.relevance import Aggregate, aggregate_labels, varying_labels
 from rowsparse.solvers.relief import relief_classes, relief_label_pairs, relief_numbers
 
 MULTILABEL = ("pairwise", "binary_relevance")
@@ -40,7 +40,7 @@ class ReliefF(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     n_neighbors : int, default=10
         Nearest samples of every class; a class with fewer gives all it has.
@@ -97,9 +97,16 @@ class ReliefF(ScoreSelector):
     array([0.14, 0.12, 0.36, 0.38])
     """
 
+    allowed: ClassVar[Allowed] = {
+        "n_neighbors": Number(low=1, integer=True),
+        "categorical_features": Anything(),
+        "sigma": Number(low=0.0, low_open=True, optional=True),
+        "multilabel": OneOf(MULTILABEL),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         n_neighbors: int = 10,
         sigma: float | None = None,
@@ -117,15 +124,6 @@ class ReliefF(ScoreSelector):
         self.aggregate = aggregate
         self.task = task
         self.n_jobs = n_jobs
-
-    def _check_params(self) -> None:
-        check_number("n_neighbors", self.n_neighbors, low=1, integer=True)
-        check_number("sigma", self.sigma, low=0.0, low_open=True, optional=True)
-        check_choice("multilabel", self.multilabel, MULTILABEL)
-        check_choice("aggregate", self.aggregate, AGGREGATES)
-        check_number("n_jobs", self.n_jobs, integer=True, optional=True)
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must not be 0: give the number of threads, or -1 for all.")
 
     def _choose(self, sample: Sample) -> Choice:
         categorical = column_mask("categorical_features", self.categorical_features, sample.X)

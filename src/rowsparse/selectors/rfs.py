@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse._validation import check_choice, check_number
-from rowsparse.selectors.base import VARIANTS
+from rowsparse._parameters import Allowed, Number, OneOf
+from rowsparse._validation import check_number
 from rowsparse.selectors.linear import LinearSelector, Problem
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.rfs import rfs, rfs_path_fits, rfs_published
@@ -28,7 +28,7 @@ class RFS(LinearSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     gamma : float, optional
         The penalty. None finds the one at which exactly ``n_features_to_select`` rows are
@@ -100,9 +100,15 @@ class RFS(LinearSelector):
     ranks_rows = True
     decides_alone = "gamma"
 
+    allowed: ClassVar[Allowed] = {
+        "solver": OneOf(("auto", "admm", "irls", "lp")),
+        "gamma": Number(low=0.0, low_open=True, optional=True),
+        "max_iter": Number(low=1, integer=True, optional=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         gamma: float | None = None,
         fit_intercept: bool = True,
@@ -124,13 +130,6 @@ class RFS(LinearSelector):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
-
-    def _check_params(self) -> None:
-        check_choice("variant", self.variant, VARIANTS)
-        check_choice("solver", self.solver, ("auto", "admm", "irls", "lp"))
-        check_number("gamma", self.gamma, low=0.0, low_open=True, optional=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True, optional=True)
 
     def _solve(self, problem: Problem) -> Solution:
         gamma = None if self.gamma is None else self.gamma / problem.x_unit
@@ -238,7 +237,7 @@ def rfs_path(
         class_weight=class_weight,
         tol=tol,
     )
-    selector._check_params()
+    selector._check_all_params()
     problem, _ = selector._prepare(X, y, sample_weight)
     grid = None if gammas is None else _checked_grid(gammas) / problem.x_unit
     fits = rfs_path_fits(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from rowsparse._validation import check_number
+from rowsparse._parameters import Allowed, Number
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.ridge import ridge_ranking
@@ -21,7 +21,7 @@ class RidgeRanking(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     lam : float, default=1.0
         Weight of the ridge; the papers do not print one.
@@ -53,9 +53,13 @@ class RidgeRanking(SquaredLossSelector):
 
     decides_alone = "lam"
 
+    allowed: ClassVar[Allowed] = {
+        "lam": Number(low=0.0, low_open=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         lam: float = 1.0,
         fit_intercept: bool = True,
@@ -69,9 +73,6 @@ class RidgeRanking(SquaredLossSelector):
         self.standardize = standardize
         self.task = task
         self.class_weight = class_weight
-
-    def _check_params(self) -> None:
-        check_number("lam", self.lam, low=0.0, low_open=True)
 
     def _solve_squared(self, problem: Problem) -> Solution:
         # With X in units of g, W has the unit 1/g and W^2 that of 1/g^2.

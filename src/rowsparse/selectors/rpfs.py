@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from rowsparse._validation import check_choice, check_number
-from rowsparse.selectors.base import VARIANTS, generator
+from rowsparse._parameters import Allowed, Number, OneOf
+from rowsparse.selectors.base import generator
 from rowsparse.selectors.linear import LinearSelector, Problem
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.rpfs import Init, rpfs
@@ -24,7 +24,7 @@ class RPFS(LinearSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     mu : float, default=0.1
         First penalty of the augmented Lagrangian.
@@ -88,9 +88,16 @@ class RPFS(LinearSelector):
     array([1, 3])
     """
 
+    allowed: ClassVar[Allowed] = {
+        "init": OneOf(INITS, optional=True),
+        "mu": Number(low=0.0, low_open=True),
+        "rho": Number(low=1.0, low_open=True),
+        "init_scale": Number(low=0.0, low_open=True, optional=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         mu: float = 0.1,
         rho: float = 1.02,
@@ -120,16 +127,6 @@ class RPFS(LinearSelector):
         self.class_weight = class_weight
         self.tol = tol
         self.random_state = random_state
-
-    def _check_params(self) -> None:
-        check_choice("variant", self.variant, VARIANTS)
-        check_choice("init", self.init, INITS, optional=True)
-        check_number("mu", self.mu, low=0.0, low_open=True)
-        check_number("rho", self.rho, low=1.0, low_open=True)
-        check_number("n_init", self.n_init, low=1, integer=True)
-        check_number("init_scale", self.init_scale, low=0.0, low_open=True, optional=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
 
     def _solve(self, problem: Problem) -> Solution:
         return rpfs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from rowsparse._validation import check_choice, check_number
+from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.design import Design
 from rowsparse.selectors.base import Sample, generator
 from rowsparse.selectors.registry import register
@@ -33,7 +33,7 @@ class S2DFS(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     n_components : int, optional
         Dimension m of the subspace, at most k; by default k.
@@ -89,9 +89,15 @@ class S2DFS(ScoreSelector):
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
 
+    allowed: ClassVar[Allowed] = {
+        "n_components": Number(low=1, integer=True, optional=True),
+        "solver": OneOf(SOLVERS),
+        "init": OneOf(STARTS),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         n_components: int | None = None,
         solver: str = "auto",
@@ -111,13 +117,6 @@ class S2DFS(ScoreSelector):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-
-    def _check_params(self) -> None:
-        check_number("n_components", self.n_components, low=1, integer=True, optional=True)
-        check_choice("solver", self.solver, SOLVERS)
-        check_choice("init", self.init, STARTS)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
 
     def _choose(self, sample: Sample) -> Choice:
         design, _ = sample.design(center=True, scale=self.standardize)

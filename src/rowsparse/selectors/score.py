@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._compat import with_callbacks
+from rowsparse._parameters import Allowed, OneOf
 from rowsparse.selectors.base import BaseSelector, Sample
+from rowsparse.solvers.relevance import AGGREGATES
 
 __all__ = ["Choice", "ScoreSelector", "WeightedScoreSelector"]
 
@@ -57,8 +59,11 @@ class Choice:
 class ScoreSelector(BaseSelector):
     """A selector without coefficients.
 
-    A method is a subclass with an ``__init__``, :meth:`_check_params` and :meth:`_choose`.
+    A method is a subclass with an ``__init__``, ``allowed`` values of its own parameters, and
+    :meth:`_choose`.
     """
+
+    allowed: ClassVar[Allowed] = {"aggregate": OneOf(AGGREGATES)}
 
     @abstractmethod
     def _choose(self, sample: Sample) -> Choice:

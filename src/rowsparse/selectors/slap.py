@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rowsparse._validation import check_number
+from rowsparse._parameters import Allowed, Number
 from rowsparse.selectors.base import Sample
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice, ScoreSelector
@@ -31,7 +31,7 @@ class SLAP(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     gamma : float, default=1.0
         Weight of the penalty, > 0; the papers search 1e-3 to 1e3. Without ``standardize`` it is
@@ -87,9 +87,16 @@ class SLAP(ScoreSelector):
 
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
 
+    allowed: ClassVar[Allowed] = {
+        "gamma": Number(low=0.0, low_open=True),
+        "n_components": Number(low=1, integer=True, optional=True),
+        "n_neighbors": Number(low=1, integer=True),
+        "alpha": Number(low=0.0, low_open=True, optional=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         gamma: float = 1.0,
         n_components: int | None = None,
@@ -109,14 +116,6 @@ class SLAP(ScoreSelector):
         self.task = task
         self.max_iter = max_iter
         self.tol = tol
-
-    def _check_params(self) -> None:
-        check_number("gamma", self.gamma, low=0.0, low_open=True)
-        check_number("n_components", self.n_components, low=1, integer=True, optional=True)
-        check_number("n_neighbors", self.n_neighbors, low=1, integer=True)
-        check_number("alpha", self.alpha, low=0.0, low_open=True, optional=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
 
     def _choose(self, sample: Sample) -> Choice:
         design, units = sample.design(center=True, scale=self.standardize)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from rowsparse._validation import check_number
+from rowsparse._parameters import Allowed, Number
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.hard_threshold import smoothed_l20
@@ -22,7 +22,7 @@ class SmoothedL20(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     lam : float, optional
         Minimise ||Y - XW - 1b'||_F^2 + 2 lam ||W||_{2,0} instead, ||W||_{2,0} being the number of
@@ -76,9 +76,13 @@ class SmoothedL20(SquaredLossSelector):
 
     ranks_rows = True
 
+    allowed: ClassVar[Allowed] = {
+        "lam": Number(low=0.0, low_open=True, optional=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         lam: float | None = None,
         fit_intercept: bool = True,
@@ -96,11 +100,6 @@ class SmoothedL20(SquaredLossSelector):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
-
-    def _check_params(self) -> None:
-        check_number("lam", self.lam, low=0.0, low_open=True, optional=True)
-        check_number("tol", self.tol, low=0.0, low_open=True)
-        check_number("max_iter", self.max_iter, low=1, integer=True)
 
     def _solve_squared(self, problem: Problem) -> Solution:
         return smoothed_l20(

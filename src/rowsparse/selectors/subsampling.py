@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple, Self
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +20,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rowsparse._arrays import Array, Index, Mask
+from rowsparse._parameters import Allowed, Number, Such
 from rowsparse._validation import check_number, resolve_count
+from rowsparse.selectors.checked import COUNT, CheckedParameters
+from rowsparse.selectors.topk import TopK
 from rowsparse.targets import target_array
 
 _CONFIDENCE = 0.95
@@ -105,7 +109,17 @@ def wilson_interval(counts: Array, m: int, confidence: float = _CONFIDENCE) -> A
     return np.clip(np.stack([centre - margin, centre + margin], axis=1), 0.0, 1.0)
 
 
-class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+def _is_selector(value: Any) -> bool:
+    methods = hasattr(value, "fit") and hasattr(value, "get_support")
+    return methods and not isinstance(value, type)
+
+
+class StabilitySelection(
+    CheckedParameters,
+    MetaEstimatorMixin,  # type: ignore[misc]
+    SelectorMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """How often a selector selects each feature, over many subsamples.
 
     The selector is fitted on ``n_subsamples`` subsamples, drawn without replacement and, where
@@ -115,9 +129,10 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # t
 
     Parameters
     ----------
-    selector : selector
-        Any selector with ``get_support``, this package's or scikit-learn's. Where its
-        ``random_state`` is None, every subsample gets one of its own.
+    selector : selector, optional
+        Any selector with ``get_support``, this package's or scikit-learn's; None is
+        :class:`TopK` as it comes, for 10 features. Where its ``random_state`` is None, every
+        subsample gets one of its own.
     n_subsamples : int, default=100
         Number of subsamples.
     subsample : float, default=0.5
@@ -167,9 +182,19 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # t
     1.0
     """
 
+    allowed: ClassVar[Allowed] = {
+        "selector": Such(
+            "a selector with fit and get_support", _is_selector, TypeError, optional=True
+        ),
+        "n_subsamples": Number(low=2, integer=True),
+        "subsample": Number(low=0.0, low_open=True, high=1.0, high_open=True),
+        "threshold": Number(low=0.0, low_open=True, high=1.0, optional=True),
+        "n_features_to_select": replace(COUNT, optional=True),
+    }
+
     def __init__(
         self,
-        selector: Any,
+        selector: Any = None,
         *,
         n_subsamples: int = 100,
         subsample: float = 0.5,
@@ -203,17 +228,18 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # t
         -------
         self
         """
-        self._check_params()
+        self._check_all_params()
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
         if get_config()["enable_metadata_routing"] and fit_params:
             fit_params = dict(process_routing(self, "fit", **fit_params).selector.fit)
-        X, y, strata = _checked(self.selector, X, y)
+        selector = self._inner
+        X, y, strata = _checked(selector, X, y)
         rng = check_random_state(self.random_state)
         n, d = X.shape
         rows = [draw(n, self.subsample, strata, rng) for _ in range(self.n_subsamples)]
         seeds = rng.randint(2**31 - 1, size=self.n_subsamples).tolist()
         fits = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_one)(clone(self.selector), X, y, fit_params, part, seed)
+            delayed(_fit_one)(clone(selector), X, y, fit_params, part, seed)
             for part, seed in zip(rows, seeds, strict=True)
         )
         supports = np.array([support for support, _ in fits])
@@ -221,17 +247,11 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # t
         self._expose(X, supports, ranks)
         return self
 
+    @property
+    def _inner(self) -> Any:
+        return TopK() if self.selector is None else self.selector
+
     def _check_params(self) -> None:
-        if not (hasattr(self.selector, "fit") and hasattr(self.selector, "get_support")):
-            raise TypeError(
-                "selector must be a selector with fit and get_support; got "
-                f"{type(self.selector).__name__}."
-            )
-        check_number("n_subsamples", self.n_subsamples, low=2, integer=True)
-        check_number("subsample", self.subsample, low=0.0, high=1.0, low_open=True)
-        if self.subsample == 1:
-            raise ValueError("subsample must be below 1: all subsamples would be the same.")
-        check_number("threshold", self.threshold, low=0.0, high=1.0, low_open=True, optional=True)
         if self.threshold is not None and self.n_features_to_select is not None:
             raise ValueError("Give threshold or n_features_to_select, not both.")
 
@@ -276,11 +296,11 @@ class StabilitySelection(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # t
         MetadataRouter
         """
         mapping = MethodMapping().add(caller="fit", callee="fit")
-        return MetadataRouter(owner=self).add(selector=self.selector, method_mapping=mapping)
+        return MetadataRouter(owner=self).add(selector=self._inner, method_mapping=mapping)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.selector)
+        inner = get_tags(self._inner)
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.target_tags = inner.target_tags

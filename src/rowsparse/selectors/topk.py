@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rowsparse._arrays import Index, Mask
 from rowsparse._compat import has_callbacks
-from rowsparse._validation import check_choice, check_number, resolve_count
+from rowsparse._parameters import Allowed, Flag, Number, OneOf
 from rowsparse.certificate import Problem as ProofProblem
 from rowsparse.certificate import Proof
 from rowsparse.selectors.base import generator
@@ -50,7 +50,7 @@ class TopK(LinearSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all. With ``groups``,
         how many groups.
     alpha : float, default=0.5
@@ -146,9 +146,19 @@ class TopK(LinearSelector):
 
     loss: str  # type: ignore[misc]
 
+    allowed: ClassVar[Allowed] = {
+        "loss": OneOf(LOSSES),
+        "alpha": Number(low=0.0),
+        "gamma": Number(low=0.0),
+        "n_restarts": Number(low=0, integer=True),
+        "certify": Flag(),
+        "keep_proof": Flag(),
+        "gap_tol": Number(low=0.0),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         alpha: float = 0.5,
         loss: str = "squared",
@@ -188,15 +198,6 @@ class TopK(LinearSelector):
         self.random_state = random_state
 
     def _check_params(self) -> None:
-        check_choice("loss", self.loss, LOSSES)
-        check_number("alpha", self.alpha, low=0.0)
-        check_number("gamma", self.gamma, low=0.0)
-        check_number("n_restarts", self.n_restarts, low=0, integer=True)
-        check_number("gap_tol", self.gap_tol, low=0.0)
-        check_number("time_limit", self.time_limit, low=0.0, low_open=True, optional=True)
-        check_number("n_jobs", self.n_jobs, integer=True, optional=True)
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must not be 0: give a number of workers, or -1 for all.")
         if self.loss == "squared" and self.gamma > 0:
             raise ValueError("gamma is for loss='l21': with loss='squared' the penalty is alpha.")
         if self.loss == "l21" and self.groups is not None:
@@ -208,12 +209,7 @@ class TopK(LinearSelector):
         if self.groups is None:
             return super()._number_to_select(d)
         n_groups = len(resolve_groups(self.groups, d, getattr(self, "feature_names_in_", None)))
-        k = resolve_count(self.n_features_to_select, n_groups)
-        if k > n_groups:
-            raise ValueError(
-                f"n_features_to_select={k} counts groups, of which there are only {n_groups}."
-            )
-        return k
+        return self._at_most(n_groups, "groups")
 
     def _solve(self, problem: Problem) -> Solution:
         d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -11,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._arrays import Array
-from rowsparse._validation import check_choice, check_number
+from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
 from rowsparse.selectors.automatic import (
     FoldScorer,
     Samples,
@@ -22,6 +23,7 @@ from rowsparse.selectors.automatic import (
     score_fold,
 )
 from rowsparse.selectors.base import SupportMixin
+from rowsparse.selectors.checked import CheckedParameters
 from rowsparse.selectors.path import PathProblem
 from rowsparse.selectors.topk import TopK
 from rowsparse.solvers.path import DEFAULT_PATH_RESTARTS
@@ -29,7 +31,20 @@ from rowsparse.solvers.path import DEFAULT_PATH_RESTARTS
 RULES = ("one_std_err", "best", "ebic")
 
 
-class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
+def _is_cv(value: Any) -> bool:
+    splits = hasattr(value, "split") or isinstance(value, Iterable)
+    return Number(low=2, integer=True).accepts(value) or (splits and not isinstance(value, str))
+
+
+def _is_estimator(value: Any) -> bool:
+    return hasattr(value, "fit") and not isinstance(value, type)
+
+
+def _is_scoring(value: Any) -> bool:
+    return isinstance(value, str) or callable(value)
+
+
+class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[misc]
     """The best k features, and k itself by cross-validation or EBIC.
 
     In every fold the best features of all numbers up to ``k_max`` are found at once
@@ -109,6 +124,18 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     array([0.67, 0.85, 0.83, 0.82])
     """
 
+    allowed: ClassVar[Allowed] = {
+        "k_max": Number(low=1, integer=True, optional=True),
+        "alpha": Number(low=0.0),
+        "alphas": Several(Number(low=0.0), least=1, optional=True),
+        "cv": Such("an integer of at least 2, a splitter, an iterable", _is_cv, optional=True),
+        "estimator": Such("an estimator with fit", _is_estimator, TypeError, optional=True),
+        "scoring": Such("a string, a callable", _is_scoring, optional=True),
+        "rule": OneOf(RULES),
+        "ebic_gamma": Number(low=0.0),
+        "n_restarts": Number(low=0, integer=True, optional=True),
+    }
+
     def __init__(
         self,
         k_max: int | None = None,
@@ -164,8 +191,9 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        self._check_all_params()
         self._require_targets(y)
-        alphas = self._checked_alphas()
+        alphas = self._candidates()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         whole = self._topk(1, alphas[0], seed)
         prepared = PathProblem.of(whole, X, y, sample_weight)
@@ -184,9 +212,9 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _topk(self, k: int, alpha: float, seed: int) -> TopK:
-        """The selector for one k and alpha, its parameters checked."""
+        """The selector for one k and alpha."""
         options: dict[str, Any] = {} if self.n_restarts is None else {"n_restarts": self.n_restarts}
-        selector = TopK(
+        return TopK(
             k,
             alpha=alpha,
             include=self.include,
@@ -200,22 +228,9 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             random_state=seed,
             **options,
         )
-        selector._check_params()
-        return selector
 
-    def _checked_alphas(self) -> Array:
-        check_choice("rule", self.rule, RULES)
-        check_number("k_max", self.k_max, low=1, integer=True, optional=True)
-        check_number("alpha", self.alpha, low=0.0)
-        check_number("ebic_gamma", self.ebic_gamma, low=0.0)
-        if self.alphas is None:
-            return np.array([float(self.alpha)])
-        alphas = np.asarray(self.alphas)
-        if alphas.dtype.kind not in "iuf" or alphas.ndim != 1 or alphas.size == 0:
-            raise ValueError(f"alphas must be a list of numbers; got {self.alphas!r}.")
-        for alpha in alphas.tolist():
-            check_number("every one of alphas", alpha, low=0.0)
-        return alphas.astype(np.float64)
+    def _candidates(self) -> Array:
+        return np.array([self.alpha] if self.alphas is None else self.alphas, dtype=np.float64)
 
     def _fold_scores(
         self, data: Samples, alphas: Array, k_max: int, seed: int, groups: Any

@@ -8,13 +8,13 @@ import numpy as np
 from scipy.special import fdtrc
 
 from rowsparse._arrays import Array
-from rowsparse._validation import check_choice
+from rowsparse._parameters import Allowed, Either, Flag, Number, OneOf
 from rowsparse.selectors.base import Sample
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.score import Choice, WeightedScoreSelector
 from rowsparse.solvers.class_statistics import GroupStatistics, group_statistics, members
 from rowsparse.solvers.correlation import explained_ratio, varying_targets
-from rowsparse.solvers.relevance import AGGREGATES, Aggregate, aggregate_labels
+from rowsparse.solvers.relevance import Aggregate, aggregate_labels
 from rowsparse.solvers.univariate import (
     Comparison,
     against_the_rest,
@@ -62,7 +62,7 @@ class FStatistic(WeightedScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     multilabel : {"joint", "binary_relevance"}, default="joint"
         What to do with labels. "joint" is one F with a group for each label, where a sample counts
@@ -109,9 +109,13 @@ class FStatistic(WeightedScoreSelector):
     (array([2, 3]), array([ 119.,   49., 1180.,  960.]))
     """
 
+    allowed: ClassVar[Allowed] = {
+        "multilabel": OneOf(MULTILABEL),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         multilabel: Literal["joint", "binary_relevance"] = "joint",
         aggregate: Aggregate = "mean",
@@ -123,10 +127,6 @@ class FStatistic(WeightedScoreSelector):
         self.aggregate = aggregate
         self.task = task
         self.class_weight = class_weight
-
-    def _check_params(self) -> None:
-        check_choice("multilabel", self.multilabel, MULTILABEL)
-        check_choice("aggregate", self.aggregate, AGGREGATES)
 
     def _choose(self, sample: Sample) -> Choice:
         if sample.labels.task == "classification":
@@ -213,7 +213,7 @@ class FisherScore(WeightedScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     aggregate : {"mean", "max", "mean_rank"}, default="mean"
         How the scores of several labels, each with and without it, become one: their mean, the
@@ -245,7 +245,7 @@ class FisherScore(WeightedScoreSelector):
 
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         aggregate: Aggregate = "mean",
         task: str = "auto",
@@ -255,9 +255,6 @@ class FisherScore(WeightedScoreSelector):
         self.aggregate = aggregate
         self.task = task
         self.class_weight = class_weight
-
-    def _check_params(self) -> None:
-        check_choice("aggregate", self.aggregate, AGGREGATES)
 
     def _choose(self, sample: Sample) -> Choice:
         if sample.labels.task == "classification":
@@ -285,7 +282,7 @@ class TTest(WeightedScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float
+    n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
     multiclass : {"pairwise_sum", "ovr_max", "ovr_mean", "first_two"}, default="pairwise_sum"
         What to do with more than two classes: the sum over all pairs; the largest or the mean
@@ -332,9 +329,15 @@ class TTest(WeightedScoreSelector):
 
     tasks: ClassVar[tuple[str, ...]] = ("classification", "multilabel")
 
+    allowed: ClassVar[Allowed] = {
+        "multiclass": OneOf(MULTICLASS),
+        "equal_var": Either(Flag(), OneOf(("auto",))),
+        "ddof": Number(low=0, high=1, integer=True),
+    }
+
     def __init__(
         self,
-        n_features_to_select: int | float,
+        n_features_to_select: int | float = 10,
         *,
         multiclass: Literal["pairwise_sum", "ovr_max", "ovr_mean", "first_two"] = "pairwise_sum",
         equal_var: bool | Literal["auto"] = "auto",
@@ -350,14 +353,6 @@ class TTest(WeightedScoreSelector):
         self.aggregate = aggregate
         self.task = task
         self.class_weight = class_weight
-
-    def _check_params(self) -> None:
-        check_choice("multiclass", self.multiclass, MULTICLASS)
-        check_choice("aggregate", self.aggregate, AGGREGATES)
-        if not isinstance(self.equal_var, (bool, np.bool_)) and self.equal_var != "auto":
-            raise ValueError(f"equal_var must be True, False or 'auto'; got {self.equal_var!r}.")
-        if isinstance(self.ddof, bool) or self.ddof not in (0, 1):
-            raise ValueError(f"ddof must be 0 or 1; got {self.ddof!r}.")
 
     def _choose(self, sample: Sample) -> Choice:
         if sample.labels.task == "multilabel":

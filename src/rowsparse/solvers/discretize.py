@@ -14,6 +14,7 @@ from rowsparse.design.protocol import binary_units
 from rowsparse.solvers.mdl import mdl_cuts
 
 __all__ = [
+    "BY_LABELS",
     "DISCRETIZATIONS",
     "Codes",
     "Discretization",
@@ -28,6 +29,8 @@ __all__ = [
 
 Discretization = Literal["mdl", "weka", "equal_width", "mean_std", "none"]
 DISCRETIZATIONS = ("mdl", "weka", "equal_width", "mean_std", "none")
+# Those whose cuts depend on the labels, one labelling at a time.
+BY_LABELS = ("mdl", "weka")
 
 # States from 0 on, in the smallest integers that hold them.
 Codes = NDArray[Any]
@@ -94,7 +97,7 @@ def discretize_block(
     alpha: float = 0.5,
 ) -> Codes:
     """As :func:`discretize`, of a dense X at once."""
-    if method in ("mdl", "weka"):
+    if method in BY_LABELS:
         assert labels is not None
         return mdl_bins(X, labels, int(labels.max()) + 1, counts_places=method == "weka")
     if method == "equal_width":

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from rowsparse._arrays import Array, Index
 from rowsparse.solvers.discretize import (
+    BY_LABELS,
     Codes,
     Discretization,
     column_blocks,
@@ -105,7 +106,7 @@ def information_gain(
     X = sp.csc_array(X) if sp.issparse(X) else X
     entries = _BLOCK_ENTRIES if len(labelings) <= _MANY else _LARGE_BLOCK_ENTRIES
     for columns, block in column_blocks(X, entries):
-        if discretization in ("mdl", "weka"):
+        if discretization in BY_LABELS:
             weka = discretization == "weka"
             found = mdl_cuts(block, labelings, n_classes, counts_places=weka)
             for i, cuts in enumerate(found):

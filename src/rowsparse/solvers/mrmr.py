@@ -19,7 +19,7 @@ from rowsparse._arrays import Array, Index
 from rowsparse.design import Design, make_design
 from rowsparse.solvers.class_statistics import group_statistics, members
 from rowsparse.solvers.correlation import explained_ratio
-from rowsparse.solvers.discretize import Discretization, discretize
+from rowsparse.solvers.discretize import BY_LABELS, Discretization, discretize
 from rowsparse.solvers.mutual_information import States
 from rowsparse.solvers.relevance import Aggregate, aggregate_labels
 from rowsparse.solvers.univariate import (
@@ -238,8 +238,8 @@ def mrmr(
     k : int
     criterion : {"mid", "miq", "fcd", "fcq"}
     discretization, alpha, bins
-        As in :func:`rowsparse.solvers.discretize.discretize`, for "mid" and "miq". "mdl" takes
-        one label at a time: classes, one label, or ``aggregate="mean_rank"``.
+        As in :func:`rowsparse.solvers.discretize.discretize`, for "mid" and "miq". "mdl" and
+        "weka" take one label at a time: classes, one label, or ``aggregate="mean_rank"``.
     pool : int, optional
         How many of the most relevant features to choose from, at least k; None for all.
     aggregate : {"mean", "max", "mean_rank"}
@@ -253,7 +253,7 @@ def mrmr(
         return _Variance(X, targets, task)
 
     one_by_one = aggregate == "mean_rank" and task != "classification" and Y.shape[1] > 1
-    if one_by_one and criterion in ("mid", "miq") and discretization == "mdl":
+    if one_by_one and criterion in ("mid", "miq") and discretization in BY_LABELS:
         sources = [source(Y[:, [l]]) for l in range(Y.shape[1])]
         relevances = [found.relevance[0] for found in sources]
     else:

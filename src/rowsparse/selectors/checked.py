@@ -1,0 +1,91 @@
+"""The parameters that selectors share, and the one place where parameters are checked."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, ClassVar
+
+from sklearn.utils import check_random_state
+
+from rowsparse._parameters import Allowed, Anything, Constraint, Flag, Number, OneOf, Such
+from rowsparse.targets import TASKS
+
+__all__ = ["COUNT", "VARIANTS", "CheckedParameters"]
+
+VARIANTS = ("corrected", "published")
+
+
+def _is_count(value: Any) -> bool:
+    if isinstance(value, numbers.Integral):
+        return value is not True and int(value) >= 1
+    return Number(low=0, low_open=True, high=1, high_open=True).accepts(value)
+
+
+def _is_class_weight(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, str) and value == "balanced")
+
+
+def _is_number_of_workers(value: Any) -> bool:
+    return Number(integer=True).accepts(value) and value != 0
+
+
+def _is_random_state(value: Any) -> bool:
+    try:
+        check_random_state(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+COUNT = Such("an integer of at least 1, or a fraction between 0 and 1", _is_count)
+
+_SHARED: Allowed = {
+    "n_features_to_select": COUNT,
+    "variant": OneOf(VARIANTS),
+    "fit_intercept": Flag(),
+    "standardize": Flag(),
+    "task": OneOf(TASKS),
+    "class_weight": Such("'balanced', a dict", _is_class_weight, optional=True),
+    "n_init": Number(low=1, integer=True),
+    "tol": Number(low=0.0, low_open=True),
+    "max_iter": Number(low=1, integer=True),
+    "time_limit": Number(low=0.0, low_open=True, optional=True),
+    "n_jobs": Such(
+        "an integer other than 0, with -1 for all processors", _is_number_of_workers, optional=True
+    ),
+    "random_state": Such(
+        "an integer from 0 to 2**32 - 1, a RandomState", _is_random_state, optional=True
+    ),
+    "include": Anything(),
+    "exclude": Anything(),
+    "groups": Anything(),
+}
+
+
+class CheckedParameters:
+    """An estimator that declares what its parameters may be.
+
+    ``allowed`` of a class has its own parameters and those for which it differs from the classes
+    that it derives from; the rest is inherited.
+    """
+
+    allowed: ClassVar[Allowed] = _SHARED
+
+    @classmethod
+    def _allowed_values(cls) -> dict[str, Constraint]:
+        """The constraint of each parameter, the class's own first."""
+        table: dict[str, Constraint] = {}
+        for base in reversed(cls.__mro__):
+            table |= vars(base).get("allowed", {})
+        return table
+
+    def _check_all_params(self) -> None:
+        """Refuse parameters, one sentence each: first one by one, then together."""
+        table = self._allowed_values()
+        for name, value in self.get_params(deep=False).items():  # type: ignore[attr-defined]
+            if name in table:
+                table[name].check(name, value)
+        self._check_params()
+
+    def _check_params(self) -> None:
+        """Refuse parameters that do not go together."""
