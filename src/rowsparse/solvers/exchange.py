@@ -148,7 +148,8 @@ def least_squares_fit(
     """Coefficients on a support (k x c) and ||Y - X W||^2 + ridge ||W||^2, at their least.
 
     Computed from the columns and not from their Gram matrix, so near-dependence costs no
-    digits, and rounded up; of dependent columns the solution of least norm (per unit of column) is taken.
+    digits, and rounded up; of dependent columns the solution of least norm (per unit of column)
+    is taken.
     """
     X_S = design.double_columns(support)
     if ridge > 0 and support.size > 2 * Y.shape[0]:

@@ -23,6 +23,8 @@ _ELITE = 8
 # Kinds of kicks, by turns: the largest share that goes, and the pause of the growth; a share of
 # 0 is a random selection of half the size.
 _KICKS = ((0.3, 1), (0.5, 3), (1.0, 3), (1.0, 0), (0.0, 0))
+# Up to this share of the units to leave out, one start will do.
+_FEW_LEFT_OUT = 0.05
 # Objectives closer than this share of the objective of nothing are ties.
 _TIE = 1e-13
 
@@ -94,8 +96,11 @@ def run_starts(
     first = engine.run((), (), 0)
     elite, history, n_starts = [first], [first.objective], 1
     stopped = late() or monitor(first.objective)
-    # One unit is found by trying all; and once nothing is left to gain, more starts cannot help.
-    if engine.size <= 1 or len(first.units) < engine.size or engine.size == engine.units.size:
+    # One unit to choose, or to leave out, is found by trying all; with few to leave out, starts
+    # differ by little and take long; and once nothing is left to gain, more cannot help.
+    left_out = engine.units.size - engine.size
+    few = engine.size <= 1 or left_out <= max(1, _FEW_LEFT_OUT * engine.units.size)
+    if few or len(first.units) < engine.size:
         n_restarts = 0
     while n_starts <= n_restarts and not stopped:
         if n_starts == 1:

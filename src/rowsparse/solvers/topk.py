@@ -33,6 +33,8 @@ from rowsparse.solvers.starts import End, best_ends, run_starts
 
 # Starts after the first, unless told otherwise.
 DEFAULT_RESTARTS = 20
+# From this share of the features on, a support is not grown but what is left of all of them.
+_NEARLY_ALL = 0.8
 # Supports that grow side by side, and memory for them.
 _BEAM, _BEAM_BYTES = 10, 1 << 26
 
@@ -92,6 +94,12 @@ class FeatureEngine:
         self._first = None
         fixed = len(self._fixed)
         full = fixed + self.size
+        if not kept and not barred and self.size >= _NEARLY_ALL * self.units.size:
+            shrunk = self._shrunk()
+            if shrunk is not None:
+                self._exchange(shrunk, "quick")
+                self._first = shrunk
+                return self._end(shrunk)
         state = SupportState(self._problem, [*self._fixed, *kept], capacity=full)
         if state.basis[:fixed] != self._fixed:  # a dependent one that was kept took its place
             state = SupportState(self._problem, self._fixed, capacity=full)
@@ -110,6 +118,17 @@ class FeatureEngine:
         if not kept and not barred:
             self._first = state
         return self._end(state)
+
+    def _shrunk(self) -> SupportState | None:
+        """All features but those that are missed least; None if they depend on each other."""
+        fixed, full = len(self._fixed), len(self._fixed) + self.size
+        state = SupportState(self._problem, [*self._fixed, *self.units.tolist()])
+        if state.inert:
+            return None
+        while len(state.basis) > full and not self._rules.late():
+            costs = state.removal_costs()
+            state.remove(state.basis[fixed + int(np.argmin(costs[fixed:]))])
+        return state if len(state.basis) == full else None
 
     def run_beam(self) -> End:
         """Beam search: of all one-feature extensions of several supports, the best go on."""
