@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rowsparse.certificate.checking import verify
+from rowsparse.certificate.checking import objective, verify
 from rowsparse.certificate.proof import Problem, Proof
 
-__all__ = ["Problem", "Proof", "verify"]
+__all__ = ["Problem", "Proof", "objective", "verify"]

@@ -73,6 +73,17 @@ def verify(
     return Checker(data, kept).bound() * kept.problem.y_unit**2
 
 
+def objective(X: Any, y: Any, proof: Proof, sample_weight: Any = None) -> float:
+    """The objective of the columns that a proof is about, computed anew from the data."""
+    problem = proof.problem
+    data = Data.of(X, y, problem, sample_weight)
+    Z, k = data.Z[:, proof.support], proof.support.size
+    augmented = np.vstack([Z, np.sqrt(data.ridge) * np.eye(k)])
+    target = np.vstack([data.Y, np.zeros((k, data.Y.shape[1]))])
+    W = np.linalg.lstsq(augmented, target, rcond=None)[0]
+    return float(np.sum((target - augmented @ W) ** 2)) * problem.y_unit**2
+
+
 @dataclass(frozen=True)
 class Choices:
     """All choices of the features ``chosen`` and ``count`` more of those ``allowed``."""

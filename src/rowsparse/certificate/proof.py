@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from rowsparse._arrays import Array, Index
+from rowsparse._files import write_whole
 from rowsparse.certificate.steps import Dual, Kind, Step
 
 _FORMAT, _VERSION = "rowsparse proof", 1
@@ -77,6 +78,8 @@ class Proof:
         For each of the pool, what takes the place of the ridge.
     steps : sequence of Step
         The proof itself.
+    about : dict
+        Where the data came from, in words and numbers that JSON has; nothing is proven of it.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class Proof:
     pool: Index
     diagonal: Array | None
     steps: Sequence[Step]
+    about: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -107,7 +111,7 @@ class Proof:
         )
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the proof to a file, compressed; the path with its ending, .npz."""
+        """Write the proof to a file, compressed and whole; the path with its ending, .npz."""
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
         header = {
@@ -117,6 +121,7 @@ class Proof:
             "objective": self.objective,
             "lower_bound": self.lower_bound,
             "complete": self.complete,
+            "about": self.about,
         }
         arrays: dict[str, Any] = {
             "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
@@ -125,7 +130,7 @@ class Proof:
             "diagonal": np.zeros(0) if self.diagonal is None else self.diagonal,
         }
         arrays |= _flat(self.steps, self.problem.n_targets)
-        np.savez_compressed(path, **arrays)
+        write_whole(path, lambda temporary: np.savez_compressed(temporary, **arrays))
         return path
 
     @classmethod
@@ -147,6 +152,7 @@ class Proof:
                 arrays["pool"],
                 diagonal if diagonal.size else None,
                 list(_steps(arrays)),
+                dict(header["about"]),
             )
         except FileNotFoundError:
             raise

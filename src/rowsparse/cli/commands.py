@@ -84,7 +84,7 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(root)
-    for command in (select, compare, path, methods, datasets, reproduce, demo):
+    for command in (select, verify, compare, path, methods, datasets, reproduce, demo):
         app.command()(command)
     return app
 
@@ -122,6 +122,13 @@ def select(
     certify: Annotated[
         bool, typer.Option("--certify", help="Prove how close to the best choice it is.")
     ] = False,
+    proof: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the proof of --certify, step by step; see 'rowsparse verify'.",
+            show_default=False,
+        ),
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(help="Seconds for search and proof; 10 with --certify.", show_default=False),
@@ -164,13 +171,28 @@ def select(
         "select", data, out, quiet=quiet, report=report,
         options={
             "target": target, "k": k, "method": method, "certify": certify,
-            "time_limit": time_limit, "alpha": alpha, "include": include, "exclude": exclude,
+            "proof": proof and str(proof), "time_limit": time_limit, "alpha": alpha,
+            "include": include, "exclude": exclude,
             "drop": drop, "impute": impute and impute.value, "task": task.value, "cv": cv,
             "k_max": k_max, "stability": stability, "image": image, "transform": transform,
             "seed": seed, "jobs": jobs,
         },
     )  # fmt: skip
     raise typer.Exit(ended(lambda: run_select(job), debug=debug))
+
+
+def verify(
+    proof: Annotated[
+        Path,
+        typer.Argument(help="What 'rowsparse select --proof' wrote.", show_default=False),
+    ],
+    data: Data,
+    debug: Debug = False,
+) -> None:
+    """Check a proof against its table, without trusting the search that made it."""
+    from rowsparse.cli.tasks import run_verify
+
+    raise typer.Exit(ended(lambda: run_verify(proof, data), debug=debug))
 
 
 def compare(

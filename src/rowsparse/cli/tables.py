@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from rowsparse.workflow.checking import CheckedProof
     from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
 
-__all__ = ["plain", "print_comparison", "print_path", "print_selection"]
+__all__ = [
+    "plain",
+    "print_checked",
+    "print_comparison",
+    "print_path",
+    "print_proof",
+    "print_selection",
+]
 
 # Rows beyond this are in the file, not on the screen.
 _MOST_ROWS = 50
@@ -47,6 +56,39 @@ def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> 
         _print(console, sentence)
     _notes(console, result.data.notes)
     _files(console, out, written)
+
+
+def print_checked(checked: CheckedProof) -> None:
+    """What follows from a proof, in three sentences."""
+    from rowsparse.report.numbers import percent_up
+
+    console = _console()
+    problem = checked.proof.problem
+    k, d = problem.k, problem.n_features
+    _print(console, f"{k} of {d:,} columns: {plain(', '.join(checked.features), 400)}.")
+    _print(
+        console,
+        f"Their objective is {checked.objective:.10g}. No other choice has one below "
+        f"{checked.lower_bound:.10g}: it can be lower by {percent_up(checked.gap)} at most.",
+    )
+    steps = f"All {len(checked.proof):,} steps of the proof were checked"
+    claimed = checked.proof
+    if checked.holds:
+        _print(console, f"{steps} against the table.")
+    elif not checked.is_same_data:
+        _print(
+            console,
+            f"{steps}, but against another table than the one it was made from: there, these "
+            f"columns had {claimed.objective:.10g}.",
+        )
+    else:
+        _print(console, f"{steps}; they do not give the {claimed.lower_bound:.10g} it claims.")
+
+
+def print_proof(path: Path, data: Path) -> None:
+    """Where a proof is, and how to check it."""
+    command = shlex.join(["rowsparse", "verify", str(path), str(data)])
+    _print(_console(), f"The proof is in {plain(str(path), 200)}; to check it: {command}")
 
 
 def _sentences(result: SelectionResult) -> list[str]:

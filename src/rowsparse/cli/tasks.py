@@ -18,7 +18,7 @@ from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
 if TYPE_CHECKING:
     from rowsparse.workflow.table import Table
 
-__all__ = ["Job", "run_compare", "run_path", "run_select"]
+__all__ = ["Job", "run_compare", "run_path", "run_select", "run_verify"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,11 @@ def run_select(job: Job) -> int:
 
     options = job.options
     count, image = count_of(options["k"]), image_of(options["image"])
+    proof = options["proof"]
+    if proof and not options["certify"]:
+        raise ValueError("--proof needs --certify: without it there is nothing to write.")
+    if proof and not Path(proof).parent.is_dir():
+        raise ValueError(f"--proof: there is no folder {str(Path(proof).parent)!r}.")
     with _folder(job.folder), _display(job) as display:
         table, started = _read(job, display, "select", keep_all=image is not None)
         from rowsparse.workflow.select import select
@@ -76,6 +81,7 @@ def run_select(job: Job) -> int:
             table,
             count,
             **{name: options[name] for name in passed},
+            keep_proof=bool(proof),
             time_limit=options["time_limit"],
             k_max=options["k_max"],
             image_shape=image,
@@ -90,13 +96,32 @@ def run_select(job: Job) -> int:
         written = write_selection(job.folder, result)
         if options["transform"]:
             written.append(write_reduced(job.folder, table, result))
+        if result.proof is not None:
+            from rowsparse.workflow.checking import write_proof
+
+            reading = _reading(job, keep_all=image is not None)
+            proof = write_proof(Path(proof), result.proof, table, reading)
         written += _write_page(job, page)
     if not job.quiet:
         from rowsparse.cli.tables import print_selection
 
         print_selection(result, job.folder, written)
+        if proof:
+            from rowsparse.cli.tables import print_proof
+
+            print_proof(proof, job.data)
     _say(result.warnings)
     return DONE if result.converged else WARNED
+
+
+def run_verify(proof: Path, data: Path) -> int:
+    """``rowsparse verify``."""
+    from rowsparse.cli.tables import print_checked
+    from rowsparse.workflow.checking import check_proof
+
+    checked = check_proof(proof, data)
+    print_checked(checked)
+    return DONE if checked.holds else WARNED
 
 
 def run_compare(job: Job) -> int:
@@ -201,21 +226,19 @@ def _read(
     ]
     for helper in helpers:
         helper.start()
-    options = job.options
     try:
-        table = read_table(
-            job.data,
-            options["target"],
-            drop=options["drop"],
-            impute=options["impute"],
-            task=options["task"],
-            keep_all=keep_all,
-        )
+        table = read_table(job.data, **_reading(job, keep_all=keep_all))
     finally:
         for helper in helpers:
             helper.join()
     table = replace(table, sha256=found[0])
     return table, round(perf_counter() - started, 3)
+
+
+def _reading(job: Job, *, keep_all: bool) -> dict[str, Any]:
+    """How the table is read."""
+    asked = {name: job.options[name] for name in ("target", "drop", "impute", "task")}
+    return {**asked, "keep_all": keep_all}
 
 
 def _quietly(call: Callable[[], object]) -> None:

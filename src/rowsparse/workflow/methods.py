@@ -47,7 +47,8 @@ class Plan:
         """The selector for the many fits on parts of the samples: no restarts, no proof."""
         params = dict(self.params)
         if self.info.name == "topk":
-            params |= {"certify": False, "time_limit": None, "n_restarts": 0}
+            params |= {"certify": False, "keep_proof": False}
+            params |= {"time_limit": None, "n_restarts": 0}
         return get_selector(self.info.name, k, **params)
 
 
@@ -67,6 +68,7 @@ def make_plan(
     method: str = "topk",
     *,
     certify: bool = False,
+    keep_proof: bool = False,
     alpha: float | None = None,
     include: str | None = None,
     exclude: str | None = None,
@@ -97,6 +99,7 @@ def make_plan(
         params["alpha"] = alpha
     if certify:
         params |= {"certify": True, "time_limit": time_limit or PROOF_SECONDS}
+        params["keep_proof"] = keep_proof
     elif time_limit is not None:
         params["time_limit"] = time_limit
     barred = table.columns_of("--exclude", exclude)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rowsparse._arrays import Array, Index
 
 if TYPE_CHECKING:
+    from rowsparse.certificate import Proof
     from rowsparse.evaluation import SelectionCurve
 
 __all__ = [
@@ -221,6 +222,8 @@ class SelectionResult:
         What the method minimises, at its choice; NaN for methods that minimise nothing.
     converged : bool
         Whether the method's own criterion was met.
+    proof : Proof or None
+        Every step of the proof, if it was to be kept.
     """
 
     data: DataSummary
@@ -250,6 +253,7 @@ class SelectionResult:
     warnings: tuple[str, ...] = ()
     objective: float = float("nan")
     converged: bool = True
+    proof: Proof | None = None
 
 
 @dataclass(frozen=True)

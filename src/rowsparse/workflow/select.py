@@ -52,6 +52,7 @@ def select(
     *,
     method: str = "topk",
     certify: bool = False,
+    keep_proof: bool = False,
     alpha: float | None = None,
     include: str | None = None,
     exclude: str | None = None,
@@ -75,7 +76,7 @@ def select(
         Number of features; "auto" chooses it by cross-validation, up to ``k_max``.
     method : str, default="topk"
         Name of a selector.
-    certify, alpha, time_limit
+    certify, keep_proof, alpha, time_limit
         As in :class:`rowsparse.TopK`.
     include, exclude : str, optional
         Names of columns that must or must not be selected, with commas between.
@@ -99,8 +100,8 @@ def select(
     SelectionResult
     """
     plan = make_plan(
-        table, method, certify=certify, alpha=alpha, include=include, exclude=exclude,
-        time_limit=time_limit, seed=seed,
+        table, method, certify=certify, keep_proof=keep_proof, alpha=alpha, include=include,
+        exclude=exclude, time_limit=time_limit, seed=seed,
     )  # fmt: skip
     _check(plan.table, k, cv, stability, image_shape)
     run = _Run(
@@ -243,6 +244,7 @@ class _Run:
             warnings=tuple(self.notes),
             objective=float(getattr(selector, "objective_", math.nan)),
             converged=self.converged,
+            proof=selector.proof_ if plan.params.get("keep_proof") else None,
         )
 
     def note(self, sentence: str) -> None:
