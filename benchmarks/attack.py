@@ -179,6 +179,7 @@ def judge(case: Case) -> Verdict:
     result = Verdict()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
         try:
             fitted = TopK(**case.settings).fit(case.X, case.y, sample_weight=case.weights)
             plain = case.settings | {"certify": False, "keep_proof": False, "time_limit": None}

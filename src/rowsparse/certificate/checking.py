@@ -70,7 +70,9 @@ def verify(
     if not isinstance(kept, Proof):
         raise ValueError("there is no proof to check: fit TopK with certify=True.")
     data = Data.of(X, y, kept.problem, sample_weight)
-    return Checker(data, kept).bound() * kept.problem.y_unit**2
+    # What overflows proves nothing, and is taken for that.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return Checker(data, kept).bound() * kept.problem.y_unit**2
 
 
 def objective(X: Any, y: Any, proof: Proof, sample_weight: Any = None) -> float:
@@ -134,7 +136,7 @@ class Checker:
             if not stack:
                 raise ValueError("the proof does not hold: it has more steps than sets of choices.")
             bound, left = self._take(step, stack.pop())
-            least = min(least, bound)
+            least = min(least, bound if bound == bound else 0.0)
             stack.extend(choices for choices in left if not choices.is_empty)
         if stack:
             raise ValueError("the proof does not hold: it leaves out some choices.")

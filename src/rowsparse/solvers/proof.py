@@ -123,24 +123,44 @@ class Prover:
         first = self._branch_and_bound(problem, diagonal)
         found = first.run(most=nodes_before_climbing(problem))
         proof = self._concluded(found, diagonal)
-        if not found.complete and not found.stopped:
-            with one_blas_thread():
-                better = best_diagonal(
-                    problem, asked.k, asked.include, diagonal, self.objective, self._late
-                )
-            if better is None:
-                proof = self._concluded(first.run(), diagonal)
-            else:
-                self.nodes, root = proof.nodes, proof.root_bound
-                found = self._branch_and_bound(problem, better).run()
-                proof = max(proof, self._concluded(found, better), key=lambda p: p.lower_bound)
-                proof.root_bound = max(proof.root_bound, root)
-        if proof.optimal(self.gap_tol) or not found.complete:
-            return proof
-        # Rounding left a gap though no choice is left to be looked at.
+        try:
+            if not found.complete and not found.stopped:
+                found, proof = self._continued(problem, first, proof)
+            if found.complete and not proof.optimal(self.gap_tol):
+                # Rounding left a gap though no choice is left to be looked at.
+                self.nodes = proof.nodes
+                proof = self._better(proof, self._enumerated())
+        except KeyboardInterrupt:
+            if not self.keep_on_interrupt:
+                raise
+        return proof
+
+    def _continued(
+        self, problem: Candidates, first: BranchAndBound, proof: Proof
+    ) -> tuple[Search, Proof]:
+        """Go on with a better diagonal if there is one, or where the first search paused."""
+        asked, known = self.question, proof.diagonal
+        with one_blas_thread():
+            better = best_diagonal(
+                problem, asked.k, asked.include, known, self.objective, self._late
+            )
+        if better is None:
+            found = first.run()
+            return found, self._concluded(found, known)
         self.nodes = proof.nodes
-        tried = self._enumerated()
-        return proof if tried is None or tried.lower_bound <= proof.lower_bound else tried
+        found = self._branch_and_bound(problem, better).run()
+        return found, self._better(proof, self._concluded(found, better))
+
+    def _better(self, proof: Proof, other: Proof | None) -> Proof:
+        """Of two proofs the one with the higher bound, for the best choice of both."""
+        if other is None:
+            return proof
+        best = max(other, proof, key=lambda p: p.lower_bound)
+        nodes = max(other.nodes, proof.nodes)
+        root = min(max(other.root_bound, proof.root_bound), best.lower_bound)
+        return replace(
+            best, support=other.support, objective=other.objective, nodes=nodes, root_bound=root
+        )
 
     def _branch_and_bound(self, problem: Candidates, diagonal: Array | None) -> BranchAndBound:
         asked = self.question
@@ -265,7 +285,7 @@ def certify(
     Proof
         With a bound of 0 where nothing can be proven.
     """
-    return Prover(
+    prover = Prover(
         design,
         Y,
         ridge,
@@ -278,7 +298,10 @@ def certify(
         keep,
         monitor,
         n_jobs,
-    ).run()
+    )
+    # What overflows proves nothing, and is taken for that.
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return prover.run()
 
 
 def _representatives(design: Design, features: Index) -> Index:

@@ -244,6 +244,8 @@ class Subtree:
 
     def _offer(self, features: Index, value: float) -> None:
         """Take a support that is better than the best one known."""
+        if value < self._task.node.bound:  # of which there is none here: rounding says so
+            return
         if value < self._objective - 1e-12 * abs(self._objective):
             self._support, self._objective = np.sort(features), value
             self._threshold = self._goal.threshold(value)

@@ -172,7 +172,8 @@ def _work(line: Connection, path: str, goal: Goal) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Of the problem, all processes share one copy. An error ends the process, and whoever asked
     # meets it again on doing the task.
-    with suppress(Exception), one_blas_thread():
+    ignored = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    with suppress(Exception), one_blas_thread(), ignored:
         homes = Homes(joblib.load(path, mmap_mode="r"))
         line.send(None)
         while True:
