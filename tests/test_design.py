@@ -416,3 +416,48 @@ def test_units_bring_coefficients_back_to_the_data():
     W, b = np.random.default_rng(0).standard_normal((D, 2)), np.array([1.0, -2.0])
     coef, intercept = units.coefficients(W, b)
     np.testing.assert_allclose(X @ coef.T + intercept, design.matmul(W) + b, rtol=1e-11)
+
+
+# ------------------------------------------------------------------- columns to the last digits
+def exactly_standardised(X, weights=None):
+    """Z in long doubles, whose rounding is far below that of what is tested."""
+    X = np.asarray(X.toarray() if sp.issparse(X) else X).astype(np.longdouble)
+    w = np.ones(len(X)) if weights is None else weights
+    share = (w / w.sum()).astype(np.longdouble)
+    Z = X - share @ X
+    Z = Z - share @ Z
+    return Z / np.sqrt(share @ Z**2)
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e4, 1e9])
+@pytest.mark.parametrize("kind", [np.float32, np.float64, sp.csc_array, "sparse float32"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_double_columns_have_all_the_digits_of_what_is_stored(kind, offset, weighted):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((50, 7)) + offset * rng.uniform(0.5, 1, 7)
+    if kind == "sparse float32":
+        X = sp.csr_array(np.where(rng.random(X.shape) < 0.5, X, 0).astype(np.float32))
+    else:
+        X = kind(X)
+    weights = rng.uniform(0.5, 2.0, 50) if weighted else None
+    keep = np.flatnonzero(np.asarray(exactly_standardised(X)).std(axis=0) > 0.5)
+    design, _ = make_design(X, center=True, scale=True, weights=weights)
+    Z = design.double_columns(keep)
+    assert Z.dtype == np.float64
+    np.testing.assert_allclose(
+        Z, exactly_standardised(X, weights).astype(float)[:, keep], rtol=0, atol=2e-14
+    )
+    stored = X.toarray() if sp.issparse(X) else X
+    assert np.array_equal(design.stored_columns(keep), stored[:, keep].astype(float))
+
+
+def test_weighted_views_keep_the_digits():
+    rng = np.random.default_rng(4)
+    X = (rng.standard_normal((40, 5)) + 1e5).astype(np.float32)
+    weights = rng.uniform(0.5, 2.0, 40)
+    design, _ = make_design(X, center=True, scale=True, weights=weights)
+    view, _ = design.weighted(weights, center=False)
+    expected = np.sqrt(weights)[:, None] * exactly_standardised(X, weights)
+    np.testing.assert_allclose(
+        view.double_columns(np.arange(5)), expected.astype(float), rtol=0, atol=3e-14
+    )

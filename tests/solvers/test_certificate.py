@@ -273,3 +273,22 @@ def test_without_a_ridge_more_samples_than_features_can_be_proven():
     assert tuple(proof.support) == support
     assert proof.lower_bound <= best
     assert proof.objective == pytest.approx(best, rel=2e-6)
+
+
+@pytest.mark.parametrize("n_fixed", [0, 2])
+@pytest.mark.parametrize("ridge", [1e-4, 1e-1, 10.0])
+def test_from_within_the_relaxation_has_the_same_minimum(ridge, n_fixed):
+    rng = np.random.default_rng(7)
+    X, Y = rng.standard_normal((40, 12)), rng.standard_normal((40, 2))
+    X[:, 1] = X[:, 0] + 1e-2 * X[:, 1]
+    relaxation = Relaxation(X.T @ X, X.T @ Y, np.vdot(Y, Y), 5, ridge, n_fixed=n_fixed)
+    start = relaxation.nearest(np.full(12, 0.4))
+    total = np.vdot(Y, Y)
+    inside, bound = relaxation.solve_inside(start, tol=1e-6 * total)
+    outside, other = relaxation.solve(start, tol=1e-6 * total)
+    assert inside.phi - bound <= 1e-6 * total
+    assert bound == pytest.approx(other, abs=3e-6 * total)
+    assert inside.s.sum() == pytest.approx(5)
+    assert np.all((inside.s >= 0) & (inside.s <= 1))
+    assert np.all(inside.s[:n_fixed] == 1)
+    assert outside.phi >= bound - 1e-9 * total
