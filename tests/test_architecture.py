@@ -18,7 +18,9 @@ ROOT = Path(rowsparse.__file__).parent
 
 # From the first room to the last. A module may import from its own room and from earlier ones.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_arrays", "_compat", "_files", "_validation", "rows", "design", "targets"}),
+    frozenset(
+        {"_arrays", "_compat", "_files", "_mat", "_npz", "_validation", "rows", "design", "targets"}
+    ),
     frozenset({"solvers", "deep"}),
     frozenset({"selectors"}),
     frozenset({"certificate", "datasets"}),

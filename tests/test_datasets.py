@@ -264,7 +264,7 @@ def npy() -> bytes:
 )
 def test_a_damaged_file_is_refused_in_one_sentence(folder, content):
     (folder / "mine.npz").write_bytes(content)
-    words = r"mine\.npz (cannot be read|must be) .*npz"
+    words = r"mine\.npz is not an NPZ file"
     with pytest.raises(CorruptDataError, match=words) as error:
         load("mine")
     assert one_sentence(error.value)
@@ -277,7 +277,7 @@ def test_a_damaged_file_is_refused_in_one_sentence(folder, content):
         ({"X": small()[0], "y": small()[1][:5]}, "a row for each of the 6 samples"),
         ({"X": small()[0][0], "y": small()[1]}, "X must be a numeric array of samples x features"),
         ({"X": small()[0].astype(str), "y": small()[1]}, "X must be a numeric array"),
-        ({"X": small()[0].astype(object), "y": small()[1]}, "without pickled objects"),
+        ({"X": small()[0].astype(object), "y": small()[1]}, "holds Python objects"),
         ({"X": small()[0], "y": np.zeros(6, dtype=int)}, "y has only one class"),
         (
             {"X": small()[0], "y": small()[1], "feature_names": np.array(["a"])},

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rowsparse._arrays import Array
+from rowsparse._mat import read_mat
 from rowsparse.datasets.catalog import DatasetInfo, catalogue, dataset_info
 from rowsparse.datasets.store import (
     CorruptDataError,
@@ -211,9 +212,7 @@ def _reason(error: OSError) -> str:
 
 def _from_mat(path: Path, info: DatasetInfo) -> tuple[Array, Array]:
     """X as distributed and y as class numbers from 0, of a file of scikit-feature."""
-    from scipy.io import loadmat
-
-    stored = loadmat(path)
+    stored, _ = read_mat(path, ("X", "Y"))
     X = stored["X"].toarray() if sp.issparse(stored["X"]) else stored["X"]
     _, y = np.unique(np.ravel(stored["Y"]), return_inverse=True)
     return X.astype(info.dtype), y.astype(np.int16)
