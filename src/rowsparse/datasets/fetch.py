@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ def load(
        warning.
     2. The cache. The sets of the scikit-feature repository are downloaded into it at a fixed
        commit, refused if their sha256 is not the one of the catalogue, and kept there as
-       distributed (``.mat``) and as npz.
+       distributed (``.mat``) and as npz. What the cache has with other values than those of the
+       catalogue is fetched anew.
 
     Parameters
     ----------
@@ -106,16 +108,15 @@ def load(
     folder = _cache(info, cache_dir, download)
     stored, original = folder / f"{name}.npz", folder / info.original.file
     if stored.exists():
-        try:
-            return read_dataset(stored, info)
-        except CorruptDataError:
-            stored.unlink(missing_ok=True)
+        # What is damaged or another set is made anew.
+        with suppress(CorruptDataError):
+            return read_dataset(stored, info, own=False)
     if not _has_sha256(original, info.original.sha256):
         if not download:
             raise _not_here(info)
         _download(info, original, info.original.sha256, base_url or BASE_URL)
     write_dataset(stored, *_from_mat(original, info))
-    return read_dataset(stored, info)
+    return read_dataset(stored, info, own=False)
 
 
 # ------------------------------------------------------------------------------ the folder
@@ -146,7 +147,7 @@ def _by_hand(info: DatasetInfo) -> str:
 
 def _not_here(info: DatasetInfo) -> MissingDataError:
     return MissingDataError(
-        f"{info.name} is neither in the folder {FOLDER_VARIABLE} nor in the cache: pass "
+        f"{info.name} is neither in the folder {FOLDER_VARIABLE} nor, whole, in the cache: pass "
         f"download=True, or {_by_hand(info)}."
     )
 

@@ -76,10 +76,19 @@ class Dataset:
         return self.X.reshape(-1, height, width)
 
 
-def read_dataset(path: Path, info: DatasetInfo | None = None) -> Dataset:
-    """Read an npz file; with a warning if it is not the set that ``info`` describes."""
+def read_dataset(path: Path, info: DatasetInfo | None = None, *, own: bool = True) -> Dataset:
+    """Read an npz file.
+
+    One that is not the set that ``info`` describes is taken as the user's own, with a warning; with
+    ``own=False`` it is refused.
+    """
     X, y, feature_names = _checked_arrays(path)
     if info is not None and not _holds(X, y, info):
+        if not own:
+            raise CorruptDataError(
+                f"{path} does not hold the values that the catalogue has for {info.name}: delete "
+                "it, and it is fetched anew."
+            )
         warnings.warn(
             f"{path} does not hold the values that the catalogue has for {info.name}: it is taken "
             "as a set of your own.",
