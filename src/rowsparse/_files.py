@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["UnreadableFileError", "check_memory", "write_whole"]
+__all__ = ["UnreadableFileError", "check_memory", "fits_memory", "write_whole"]
 
 _GIGABYTE = 1e9
 # Where Linux keeps the limit of a container.
@@ -19,12 +19,17 @@ class UnreadableFileError(ValueError):
     """Why a file cannot be read and what to do, as the end of a sentence that names it first."""
 
 
+def fits_memory(n_bytes: int) -> bool:
+    """Whether so many bytes are no more than the memory of this machine."""
+    return n_bytes <= _memory()
+
+
 def check_memory(n_bytes: int) -> None:
     """Refuse a file that says it unpacks to more than the memory of this machine."""
-    limit = _memory()
-    if n_bytes > limit:
+    if not fits_memory(n_bytes):
+        sizes = [f"{size / _GIGABYTE:,.1f} GB" for size in (n_bytes, _memory())]
         raise UnreadableFileError(
-            f"unpacks to {n_bytes / _GIGABYTE:,.1f} GB, and there are {limit / _GIGABYTE:,.1f} GB "
+            f"unpacks to {sizes[0]}, and there are {sizes[1]} "
             "of memory: use a larger machine if the file is meant to be that large, otherwise it "
             "is damaged and has to be copied or saved again."
         )

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from rowsparse._files import UnreadableFileError
 from rowsparse._mat import read_mat
 from rowsparse._npz import read_npz
-from rowsparse.workflow.delimited import read_delimited, require_polars
+from rowsparse.workflow.delimited import read_delimited
 from rowsparse.workflow.errors import InputError, listed, shown
+from rowsparse.workflow.panics import panics_as_errors, require_polars
 
 __all__ = ["FORMATS", "Loaded", "checksum", "format_of", "load", "require_anndata"]
 
@@ -123,8 +124,10 @@ def _arrow(path: Path) -> Loaded:
 
 def _columnar(read: Callable[[Path], Any], path: Path, kind: str) -> Any:
     polars = require_polars()
+    categories = polars.selectors.categorical() | polars.selectors.by_dtype(polars.Enum)
     try:
-        frame = read(path)
+        with panics_as_errors():
+            return read(path).with_columns(categories.cast(polars.String))
     except polars.exceptions.DuplicateError:
         raise InputError(
             f"{shown(path.name)} has several columns of one name: rename them so that each name "
@@ -132,13 +135,14 @@ def _columnar(read: Callable[[Path], Any], path: Path, kind: str) -> Any:
         ) from None
     except (polars.exceptions.PolarsError, OSError, ValueError) as error:
         raise _unreadable(path, kind, error) from None
-    categories = polars.selectors.categorical() | polars.selectors.by_dtype(polars.Enum)
-    return frame.with_columns(categories.cast(polars.String))
 
 
 def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
     reason = str(error).partition("\n")[0].strip().rstrip(".")
-    return InputError(f"{shown(path.name)} cannot be read as {kind}: {reason}.")
+    name = shown(path.name)
+    return InputError(
+        f"{name} cannot be read as {kind} and has to be copied or saved again: {reason}."
+    )
 
 
 # ------------------------------------------------------------------------------- NPZ and MAT
@@ -233,6 +237,9 @@ def _h5ad(path: Path) -> Loaded:
             # Names that repeat are told of below.
             warnings.simplefilter("ignore")
             data = anndata.read_h5ad(path)
+        if sp.issparse(data.X):
+            # SciPy trusts the indices from here on.
+            data.X.check_format(full_check=True)
     except Exception as error:
         raise _unreadable(path, "AnnData", error) from None
     if data.X is None:
