@@ -83,7 +83,9 @@ def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
                 "holds Python objects, which are not read: save names as text, as in "
                 "np.array(names, dtype=str)."
             )
-        if math.prod(shape) * dtype.itemsize != member.file_size - stream.tell():
+        n_values, n_bytes = math.prod(shape), member.file_size - stream.tell()
+        # Values of no bytes could be as many as a header likes.
+        if n_values * dtype.itemsize != n_bytes or (n_values and not n_bytes):
             raise _damaged("an array has more or fewer values than its header says")
     with file.open(member) as stream:
         array: NDArray[Any] = npy.read_array(stream, allow_pickle=False)

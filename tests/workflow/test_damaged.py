@@ -172,10 +172,7 @@ def test_a_gzip_file_that_unpacks_to_more_than_memory_is_refused(
         ({"X": np.zeros((0, 10**12)), "y": np.zeros(0)}, "has no rows: at least two are needed."),
         ({"X": X, "y": np.zeros(N, "M8[D]")}, "must hold numbers or text; it is of type datetime"),
         ({"X": X, "y": X + 1j}, "must hold numbers or text; it is of type complex"),
-        (
-            {"X": X, "y": Y, "feature_names": np.empty(10**12, "V0")},
-            "has 1000000000000 feature_names for 4 columns of X.",
-        ),
+        ({"X": X, "y": Y, "feature_names": np.empty(4, "V0")}, "values than its header says"),
     ],
 )
 def test_arrays_whose_shapes_cost_no_bytes_and_those_of_other_types_are_refused(
