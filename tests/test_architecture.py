@@ -18,9 +18,8 @@ ROOT = Path(rowsparse.__file__).parent
 
 # From the first room to the last. A module may import from its own room and from earlier ones.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset(
-        {"_arrays", "_compat", "_files", "_parameters", "_validation", "rows", "design", "targets"}
-    ),
+    frozenset({"_arrays", "_compat", "_files", "_mat", "_npz", "_parameters", "_validation"}),
+    frozenset({"rows", "design", "targets"}),
     frozenset({"certificate"}),
     frozenset({"solvers", "deep"}),
     frozenset({"selectors"}),

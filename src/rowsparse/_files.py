@@ -1,13 +1,50 @@
-"""Files that are whole or absent."""
+"""Files that are whole or absent, and what to say of those that are damaged."""
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["write_whole"]
+__all__ = ["UnreadableFileError", "check_memory", "fits_memory", "write_whole"]
+
+_GIGABYTE = 1e9
+# Where Linux keeps the limit of a container.
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+class UnreadableFileError(ValueError):
+    """Why a file cannot be read and what to do, as the end of a sentence that names it first."""
+
+
+def fits_memory(n_bytes: int) -> bool:
+    """Whether so many bytes are no more than the memory of this machine."""
+    return n_bytes <= _memory()
+
+
+def check_memory(n_bytes: int) -> None:
+    """Refuse a file that says it unpacks to more than the memory of this machine."""
+    if not fits_memory(n_bytes):
+        sizes = [f"{size / _GIGABYTE:,.1f} GB" for size in (n_bytes, _memory())]
+        raise UnreadableFileError(
+            f"unpacks to {sizes[0]}, and there are {sizes[1]} "
+            "of memory: use a larger machine if the file is meant to be that large, otherwise it "
+            "is damaged and has to be copied or saved again."
+        )
+
+
+def _memory() -> float:
+    """Bytes of memory in all; infinite where the system does not tell."""
+    try:
+        limit = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+    try:
+        return min(limit, float(_CONTAINER_LIMIT.read_text()))
+    except (OSError, ValueError):  # none is set, or the file says "max"
+        return limit
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:

@@ -8,15 +8,17 @@ from dataclasses import asdict, dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
-from zipfile import BadZipFile
 
 import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse._files import write_whole
+from rowsparse._npz import read_npz
 from rowsparse.certificate.steps import Dual, Kind, Step
 
 _FORMAT, _VERSION = "rowsparse proof", 1
+_ARRAYS = ("header", "support", "pool", "diagonal", "kinds", "features", "duals", "dual_sizes")
+_ARRAYS += ("dual_features", "dual_W", "out_sizes", "out", "fixed_sizes", "fixed")
 
 
 @dataclass(frozen=True)
@@ -136,10 +138,12 @@ class Proof:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """Read a proof from a file that :meth:`save` wrote."""
+        path = Path(path)
+        if not path.is_file():
+            raise FileNotFoundError(f"There is no file {path}.")
         try:
-            with np.load(path, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            header = json.loads(arrays.pop("header").tobytes())
+            arrays, _ = read_npz(path, _ARRAYS)
+            header = json.loads(arrays["header"].tobytes())
             if header["format"] != _FORMAT or header["version"] != _VERSION:
                 raise ValueError("another format")
             diagonal = arrays["diagonal"]
@@ -154,9 +158,7 @@ class Proof:
                 list(_steps(arrays)),
                 dict(header["about"]),
             )
-        except FileNotFoundError:
-            raise
-        except (OSError, BadZipFile, ValueError, KeyError, TypeError, IndexError, EOFError):
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
             raise ValueError(
                 f"{path} is not a proof that rowsparse wrote, or is damaged."
             ) from None

@@ -50,7 +50,13 @@ def run_reproduce(
             store.write_text(rows_file, [e.name for e in paper.experiments])
     if not rows_file.exists():
         raise ValueError(f"There is no {str(rows_file)!r} to rebuild the page from.")
-    page = write_page(paper, read_rows(rows_file), out)
+    try:
+        page = write_page(paper, read_rows(rows_file), out)
+    except KeyError as error:
+        raise ValueError(
+            f"{str(rows_file)!r} has rows without {error}: run the command without --rebuild, "
+            "which writes it anew."
+        ) from error
     if not quiet:
         print(f"Rows: {rows_file}\nPage: {page}")
         if failed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rowsparse._arrays import Array
+from rowsparse._mat import read_mat
 from rowsparse.datasets.catalog import DatasetInfo, catalogue, dataset_info
 from rowsparse.datasets.store import (
     CorruptDataError,
@@ -57,7 +59,8 @@ def load(
        warning.
     2. The cache. The sets of the scikit-feature repository are downloaded into it at a fixed
        commit, refused if their sha256 is not the one of the catalogue, and kept there as
-       distributed (``.mat``) and as npz.
+       distributed (``.mat``) and as npz. What the cache has with other values than those of the
+       catalogue is fetched anew.
 
     Parameters
     ----------
@@ -105,16 +108,15 @@ def load(
     folder = _cache(info, cache_dir, download)
     stored, original = folder / f"{name}.npz", folder / info.original.file
     if stored.exists():
-        try:
-            return read_dataset(stored, info)
-        except CorruptDataError:
-            stored.unlink(missing_ok=True)
+        # What is damaged or another set is made anew.
+        with suppress(CorruptDataError):
+            return read_dataset(stored, info, own=False)
     if not _has_sha256(original, info.original.sha256):
         if not download:
             raise _not_here(info)
         _download(info, original, info.original.sha256, base_url or BASE_URL)
     write_dataset(stored, *_from_mat(original, info))
-    return read_dataset(stored, info)
+    return read_dataset(stored, info, own=False)
 
 
 # ------------------------------------------------------------------------------ the folder
@@ -145,7 +147,7 @@ def _by_hand(info: DatasetInfo) -> str:
 
 def _not_here(info: DatasetInfo) -> MissingDataError:
     return MissingDataError(
-        f"{info.name} is neither in the folder {FOLDER_VARIABLE} nor in the cache: pass "
+        f"{info.name} is neither in the folder {FOLDER_VARIABLE} nor, whole, in the cache: pass "
         f"download=True, or {_by_hand(info)}."
     )
 
@@ -211,9 +213,7 @@ def _reason(error: OSError) -> str:
 
 def _from_mat(path: Path, info: DatasetInfo) -> tuple[Array, Array]:
     """X as distributed and y as class numbers from 0, of a file of scikit-feature."""
-    from scipy.io import loadmat
-
-    stored = loadmat(path)
+    stored, _ = read_mat(path, ("X", "Y"))
     X = stored["X"].toarray() if sp.issparse(stored["X"]) else stored["X"]
     _, y = np.unique(np.ravel(stored["Y"]), return_inverse=True)
     return X.astype(info.dtype), y.astype(np.int16)

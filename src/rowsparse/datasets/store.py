@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse._files import write_whole
+from rowsparse._files import UnreadableFileError, write_whole
+from rowsparse._npz import read_npz
 from rowsparse.datasets.catalog import DatasetInfo
 
 __all__ = [
@@ -77,10 +76,19 @@ class Dataset:
         return self.X.reshape(-1, height, width)
 
 
-def read_dataset(path: Path, info: DatasetInfo | None = None) -> Dataset:
-    """Read an npz file; with a warning if it is not the set that ``info`` describes."""
+def read_dataset(path: Path, info: DatasetInfo | None = None, *, own: bool = True) -> Dataset:
+    """Read an npz file.
+
+    One that is not the set that ``info`` describes is taken as the user's own, with a warning; with
+    ``own=False`` it is refused.
+    """
     X, y, feature_names = _checked_arrays(path)
     if info is not None and not _holds(X, y, info):
+        if not own:
+            raise CorruptDataError(
+                f"{path} does not hold the values that the catalogue has for {info.name}: delete "
+                "it, and it is fetched anew."
+            )
         warnings.warn(
             f"{path} does not hold the values that the catalogue has for {info.name}: it is taken "
             "as a set of your own.",
@@ -119,24 +127,11 @@ def _holds(X: Array, y: Array, info: DatasetInfo) -> bool:
     return y.dtype.kind in _NUMERIC_KINDS and fingerprint(X, y, info.dtype) == info.sha256
 
 
-def _arrays(path: Path) -> dict[str, Array]:
-    """The arrays of an npz file; none for a file of another kind."""
-    stored = np.load(path, allow_pickle=False)
-    if isinstance(stored, np.ndarray):
-        return {}
-    with stored:
-        return {key: stored[key] for key in ("X", "y", "feature_names") if key in stored}
-
-
 def _checked_arrays(path: Path) -> tuple[Array, Array, Array | None]:
     try:
-        arrays = _arrays(path)
-    except PermissionError:
-        raise
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error):
-        raise CorruptDataError(
-            f"{path} cannot be read as an npz file without pickled objects: make it again."
-        ) from None
+        arrays, _ = read_npz(path, ("X", "y", "feature_names"))
+    except UnreadableFileError as error:
+        raise CorruptDataError(f"{path} {error}") from None
     if "X" not in arrays or "y" not in arrays:
         raise CorruptDataError(f"{path} must be an npz file with the arrays X and y.")
     X, y, names = arrays["X"], arrays["y"], arrays.get("feature_names")

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rowsparse._files import write_whole
 from rowsparse.experiments.declare import Row, Task
@@ -37,6 +37,11 @@ class ResultStore:
     size : str
         Which size of the experiments; results of different sizes are kept apart.
 
+    Raises
+    ------
+    ValueError
+        Here and in all methods, if the file is damaged or of another kind, or cannot be used.
+
     Examples
     --------
     >>> import tempfile
@@ -51,11 +56,18 @@ class ResultStore:
     def __init__(self, path: Path | str, size: str = "standard") -> None:
         self.path, self.size = Path(path), size
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
-        # With a write-ahead log a transaction survives the death of the process.
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=NORMAL")
-        self._connection.execute(_SCHEMA)
+        try:
+            self._connection = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
+        try:
+            # With a write-ahead log a transaction survives the death of the process.
+            self._execute("PRAGMA journal_mode=WAL")
+            self._execute("PRAGMA synchronous=NORMAL")
+            self._execute(_SCHEMA)
+        except ValueError:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -72,44 +84,64 @@ class ResultStore:
         """Close the file."""
         self._connection.close()
 
+    def _execute(self, command: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows that SQLite answers with."""
+        try:
+            return self._connection.execute(command, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._unusable(error) from None
+
+    def _unusable(self, error: Exception) -> ValueError:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        return ValueError(
+            f"{str(self.path)!r} cannot be used as a file of results ({reason}): if no other "
+            "program is using it, move it away, and the run begins anew."
+        )
+
+    def _parsed(self, text: str) -> list[Row]:
+        try:
+            rows = json.loads(text)
+        except (TypeError, ValueError) as error:
+            raise self._unusable(error) from None
+        if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+            raise self._unusable(ValueError("a task without rows"))
+        return rows
+
     def done(self) -> set[str]:
         """Keys of the tasks that are finished."""
-        found = self._connection.execute("SELECT key FROM tasks WHERE size = ?", (self.size,))
+        found = self._execute("SELECT key FROM tasks WHERE size = ?", self.size)
         return {key for (key,) in found}
 
     def put(self, task: Task, rows: list[Row], seconds: float) -> None:
         """Keep the rows of a finished task, all of them or none."""
         text = json.dumps([_plain(row) for row in rows])
-        self._connection.execute(
+        self._execute(
             "INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?)",
-            (self.size, task.key, task.experiment, seconds, text),
+            *(self.size, task.key, task.experiment, seconds, text),
         )
 
     def forget_failures(self) -> int:
         """Drop the tasks that ended in an error, so that they are tried again; how many."""
-        found = self._connection.execute(
-            "SELECT key, rows FROM tasks WHERE size = ?", (self.size,)
-        ).fetchall()
-        failed = [key for key, rows in found if any(row.get("error") for row in json.loads(rows))]
-        self._connection.executemany(
-            "DELETE FROM tasks WHERE size = ? AND key = ?", [(self.size, key) for key in failed]
-        )
+        found = self._execute("SELECT key, rows FROM tasks WHERE size = ?", self.size)
+        failed = [key for key, text in found if any(row.get("error") for row in self._parsed(text))]
+        for key in failed:
+            self._execute("DELETE FROM tasks WHERE size = ? AND key = ?", self.size, key)
         return len(failed)
 
     def rows(self, experiment: str) -> list[Row]:
         """All rows of an experiment, by the keys of their tasks."""
-        found = self._connection.execute(
+        found = self._execute(
             "SELECT rows FROM tasks WHERE size = ? AND experiment = ? ORDER BY key",
-            (self.size, experiment),
+            *(self.size, experiment),
         )
-        return [row for (text,) in found for row in json.loads(text)]
+        return [row for (text,) in found for row in self._parsed(text)]
 
     def seconds(self) -> float:
         """Time that all finished tasks took."""
-        total = self._connection.execute(
-            "SELECT COALESCE(SUM(seconds), 0) FROM tasks WHERE size = ?", (self.size,)
-        ).fetchone()
-        return float(total[0])
+        total = self._execute(
+            "SELECT COALESCE(SUM(seconds), 0) FROM tasks WHERE size = ?", self.size
+        )
+        return float(total[0][0])
 
     def write_text(self, path: Path, experiments: Iterable[str]) -> None:
         """Write the rows as lines of JSON or as a CSV file: one line a row, six digits."""
@@ -126,14 +158,20 @@ class ResultStore:
 
 def read_rows(path: Path) -> dict[str, list[Row]]:
     """Rows by experiment, from what :meth:`ResultStore.write_text` wrote."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".csv":
-        rows = [_from_csv(row) for row in csv.DictReader(io.StringIO(text))]
-    else:
-        rows = [json.loads(line) for line in text.splitlines()]
     found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row.pop("experiment"), []).append(row)
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".csv":
+            rows = [_from_csv(row) for row in csv.DictReader(io.StringIO(text))]
+        else:
+            rows = [json.loads(line) for line in text.splitlines()]
+        for row in rows:
+            found.setdefault(row.pop("experiment"), []).append(row)
+    except (AttributeError, KeyError, TypeError, ValueError, csv.Error):
+        raise ValueError(
+            f"{str(path)!r} does not hold results, one row with its 'experiment' a line: run the "
+            "command without --rebuild, which writes it anew."
+        ) from None
     return found
 
 

@@ -19,7 +19,8 @@ import numpy as np
 from rowsparse._arrays import Index
 from rowsparse.certificate.steps import Step, in_order, root_alone
 from rowsparse.solvers.certificate import Candidates
-from rowsparse.solvers.tree import Goal, Harvest, Homes, Node, Subtree, Task, root_node
+from rowsparse.solvers.nodes import Goal, Harvest, Homes, Node, Task, root_node
+from rowsparse.solvers.tree import Subtree
 from rowsparse.solvers.workers import Crew, one_blas_thread
 
 # A round takes one open node in so many, a fixed number at most; below each of that number, so

@@ -17,7 +17,8 @@ from typing import Any, Self
 import numpy as np
 
 from rowsparse.solvers.certificate import Candidates
-from rowsparse.solvers.tree import Goal, Harvest, Homes, Subtree, Task
+from rowsparse.solvers.nodes import Goal, Harvest, Homes, Task
+from rowsparse.solvers.tree import Subtree
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 

@@ -6,25 +6,32 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
+from rowsparse._files import UnreadableFileError, check_memory, fits_memory
 from rowsparse.workflow.errors import InputError, listed, shown
+from rowsparse.workflow.panics import panics_as_errors, require_polars
 
-__all__ = ["MISSING", "Dialect", "read_delimited", "require_polars", "sniff"]
+__all__ = ["MISSING", "Dialect", "read_delimited", "sniff"]
 
 # What stands for no value, besides an empty cell.
 MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?")
 
 _SEPARATORS = (",", ";", "\t", "|")
-_HEAD_BYTES = 1 << 16
+_HEAD_BYTES, _STEP_BYTES = 1 << 16, 1 << 24
 # Rows that tell numbers from text; a later surprise costs a second pass.
 _SAMPLE_ROWS = 5
 _TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
 _GZIP = b"\x1f\x8b"
+# Bytes that one byte of gzip can stand for, at most.
+_MOST_PACKED = 1032
 _DECIMAL_COMMA = re.compile(r"^-?\d+,\d+$")
 
 
@@ -39,15 +46,6 @@ class Dialect:
     is_text: tuple[bool, ...]
 
 
-def require_polars() -> Any:
-    """The package polars, or a sentence that says how to get it."""
-    try:
-        import polars
-    except ImportError:
-        raise ImportError('Reading tables needs polars: pip install "rowsparse[tables]".') from None
-    return polars
-
-
 def read_delimited(path: Path, *, as_text: bool = False) -> tuple[Any, list[str]]:
     """The table as a polars frame, and sentences on what was noticed.
 
@@ -55,30 +53,34 @@ def read_delimited(path: Path, *, as_text: bool = False) -> tuple[Any, list[str]
     """
     polars = require_polars()
     dialect = sniff(path)
-    notes = []
-    if dialect.encoding == "cp1252":
-        notes.append("The file is not UTF-8: it was read as Windows-1252.")
+    for encoding in dict.fromkeys((dialect.encoding, "cp1252")):
+        try:
+            frame = _frame(polars, path, replace(dialect, encoding=encoding), as_text)
+            break
+        except (polars.exceptions.PolarsError, OSError) as error:
+            if encoding != "utf-8" or "utf" not in str(error).lower():
+                raise InputError(f"{shown(path.name)} cannot be read: {_reason(error)}.") from None
+    if frame.width == len(dialect.header):
+        frame.columns = list(dialect.header)
+    windows = ["The file is not UTF-8: it was read as Windows-1252."]
+    return frame, windows if encoding == "cp1252" else []
+
+
+def _frame(polars: Any, path: Path, dialect: Dialect, as_text: bool) -> Any:
     source: Any = path
     if dialect.encoding != "utf-8":
-        text = _bytes(path).decode(dialect.encoding, errors="replace")
-        source = text.encode()
+        source = _bytes(path).decode(dialect.encoding, errors="replace").encode()
+    elif _is_packed(path) and not fits_memory(_MOST_PACKED * path.stat().st_size):
+        source = _bytes(path)
     options: dict[str, Any] = {
         "separator": dialect.separator,
         "null_values": [] if as_text else list(MISSING),
         "decimal_comma": dialect.decimal_comma,
     }
-    try:
+    with panics_as_errors():
         if as_text:
-            frame = polars.read_csv(source, infer_schema_length=0, **options)
-        else:
-            frame = _typed(polars, source, dialect, options)
-    except (polars.exceptions.ComputeError, polars.exceptions.NoDataError) as error:
-        if dialect.encoding == "utf-8" and "utf" in str(error).lower():
-            return _read_as_windows(path, dialect, options, as_text, polars)
-        raise InputError(f"{shown(path.name)} cannot be read: {_reason(error)}.") from None
-    if frame.width == len(dialect.header):
-        frame.columns = list(dialect.header)
-    return frame, notes
+            return polars.read_csv(source, infer_schema_length=0, **options)
+        return _typed(polars, source, dialect, options)
 
 
 def sniff(path: Path) -> Dialect:
@@ -149,17 +151,6 @@ def numbers_from_text(polars: Any, frame: Any, *, decimal_comma: bool = False) -
     return frame.with_columns(polars.col(flags).str.to_lowercase() == "true") if flags else frame
 
 
-def _read_as_windows(
-    path: Path, dialect: Dialect, options: dict[str, Any], as_text: bool, polars: Any
-) -> tuple[Any, list[str]]:
-    data = _bytes(path).decode("cp1252", errors="replace").encode()
-    if as_text:
-        frame = polars.read_csv(data, infer_schema_length=0, **options)
-    else:
-        frame = _typed(polars, data, dialect, options)
-    return frame, ["The file is not UTF-8: it was read as Windows-1252."]
-
-
 def _reason(error: Exception) -> str:
     """The first line of what polars says, without its advice."""
     first = str(error).partition("\n")[0].strip().rstrip(".:")
@@ -169,25 +160,36 @@ def _reason(error: Exception) -> str:
 
 
 # ------------------------------------------------------------------------------- the header
-def _open(path: Path) -> IO[Any]:
+def _is_packed(path: Path) -> bool:
     with path.open("rb") as stream:
-        packed = stream.read(2) == _GZIP
-    return cast(IO[Any], gzip.open(path, "rb") if packed else path.open("rb"))
+        return stream.read(2) == _GZIP
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of the text, unpacked if need be."""
+    packed = _is_packed(path)
+    try:
+        with cast(IO[bytes], gzip.open(path)) if packed else path.open("rb") as stream:
+            yield stream
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise InputError(f"{shown(path.name)} is not a whole gzip file.") from None
+    except UnreadableFileError as error:
+        raise InputError(f"{shown(path.name)} {error}") from None
 
 
 def _head(path: Path) -> bytes:
-    try:
-        with _open(path) as stream:
-            return stream.read(_HEAD_BYTES)
-    except (EOFError, gzip.BadGzipFile, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise InputError(f"{shown(path.name)} is not a whole gzip file.") from None
+    with _opened(path) as stream:
+        return stream.read(_HEAD_BYTES)
 
 
 def _bytes(path: Path) -> bytes:
-    with _open(path) as stream:
-        return stream.read()
+    text = io.BytesIO()
+    with _opened(path) as stream:
+        while part := stream.read(_STEP_BYTES):
+            check_memory(text.tell() + len(part))
+            text.write(part)
+    return text.getvalue()
 
 
 def _encoding(head: bytes) -> str:
@@ -214,7 +216,7 @@ def _first_rows(path: Path, encoding: str, separator: str) -> list[list[str]]:
     """The cells of the first rows: names of columns, then values."""
     csv.field_size_limit(1 << 27)
     codec = "utf-8-sig" if encoding == "utf-8" else encoding
-    with _open(path) as stream:
+    with _opened(path) as stream:
         text = io.TextIOWrapper(stream, encoding=codec, errors="replace", newline="")
         rows = csv.reader(text, delimiter=separator)
         try:

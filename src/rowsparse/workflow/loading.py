@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-import zipfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from hashlib import file_digest
 from pathlib import Path
@@ -15,10 +15,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rowsparse.workflow.delimited import read_delimited, require_polars
+from rowsparse._files import UnreadableFileError
+from rowsparse._mat import read_mat
+from rowsparse._npz import read_npz
+from rowsparse.workflow.delimited import read_delimited
 from rowsparse.workflow.errors import InputError, listed, shown
+from rowsparse.workflow.panics import panics_as_errors, require_polars
 
 __all__ = ["FORMATS", "Loaded", "checksum", "format_of", "load", "require_anndata"]
+
+ArrayReader = Callable[[Path, Collection[str]], tuple[dict[str, Any], list[str]]]
 
 # By the suffix of a file.
 FORMATS = {
@@ -118,8 +124,10 @@ def _arrow(path: Path) -> Loaded:
 
 def _columnar(read: Callable[[Path], Any], path: Path, kind: str) -> Any:
     polars = require_polars()
+    categories = polars.selectors.categorical() | polars.selectors.by_dtype(polars.Enum)
     try:
-        frame = read(path)
+        with panics_as_errors():
+            return read(path).with_columns(categories.cast(polars.String))
     except polars.exceptions.DuplicateError:
         raise InputError(
             f"{shown(path.name)} has several columns of one name: rename them so that each name "
@@ -127,90 +135,79 @@ def _columnar(read: Callable[[Path], Any], path: Path, kind: str) -> Any:
         ) from None
     except (polars.exceptions.PolarsError, OSError, ValueError) as error:
         raise _unreadable(path, kind, error) from None
-    categories = polars.selectors.categorical() | polars.selectors.by_dtype(polars.Enum)
-    return frame.with_columns(categories.cast(polars.String))
 
 
 def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
     reason = str(error).partition("\n")[0].strip().rstrip(".")
-    return InputError(f"{shown(path.name)} cannot be read as {kind}: {reason}.")
+    name = shown(path.name)
+    return InputError(
+        f"{name} cannot be read as {kind} and has to be copied or saved again: {reason}."
+    )
 
 
 # ------------------------------------------------------------------------------- NPZ and MAT
 def _npz(path: Path) -> Loaded:
-    if not zipfile.is_zipfile(path):
-        raise InputError(f"{shown(path.name)} is not an NPZ file.")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError) as error:
-        if "allow_pickle" in str(error):
-            raise InputError(
-                f"{shown(path.name)} holds Python objects, which are not read: save names as text, "
-                "as in np.array(names, dtype=str)."
-            ) from None
-        raise InputError(f"{shown(path.name)} is not an NPZ file.") from None
-    return _arrays(path, arrays, ("y", "Y"))
+    return _arrays(path, read_npz, ("y", "Y"))
 
 
 def _mat(path: Path) -> Loaded:
-    from scipy.io import loadmat
-
-    try:
-        arrays = loadmat(path)
-    except NotImplementedError:
-        raise InputError(
-            f"{shown(path.name)} is of MATLAB's version 7.3: save it with the option '-v7'."
-        ) from None
-    except Exception as error:
-        raise _unreadable(path, "MAT", error) from None
-    if "feature_names" in arrays:
-        arrays["feature_names"] = _texts(arrays["feature_names"])
-    return _arrays(path, arrays, ("Y", "y"))
+    return _arrays(path, read_mat, ("Y", "y"))
 
 
-def _arrays(path: Path, arrays: dict[str, Any], targets: tuple[str, ...]) -> Loaded:
+def _arrays(path: Path, read: ArrayReader, targets: tuple[str, ...]) -> Loaded:
     """X, y and perhaps feature_names, as features and labels."""
+    try:
+        arrays, found = read(path, {"X", "feature_names", *targets})
+    except UnreadableFileError as error:
+        raise InputError(f"{shown(path.name)} {error}") from None
     target = next((name for name in targets if name in arrays), None)
     if "X" not in arrays or target is None:
-        found = [name for name in arrays if not name.startswith("__")]
         raise InputError(
             f"{shown(path.name)} needs the arrays X and {targets[0]}; it has "
             f"{listed(found) or 'none'}."
         )
-    X, y = arrays["X"], arrays[target]
-    if X.ndim != 2 or (not sp.issparse(X) and X.dtype.kind not in "biuf"):
+    X = arrays["X"]
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise InputError(
             f"X in {shown(path.name)} must be a matrix of numbers; it is of shape {X.shape} and "
             f"type {X.dtype}."
         )
-    y = np.asarray(y.toarray() if sp.issparse(y) else y)
-    if y.dtype.kind == "O":
-        y = _texts(y)
-    if y.ndim == 2 and 1 in y.shape:
-        y = y.ravel()
-    if y.ndim not in (1, 2) or y.shape[0] != X.shape[0]:
-        raise InputError(
-            f"X and {target} in {shown(path.name)} must have one row for each sample; they are of "
-            f"the shapes {X.shape} and {y.shape}."
-        )
-    names = [f"x{j}" for j in range(X.shape[1])]
-    if "feature_names" in arrays:
-        names = np.asarray(arrays["feature_names"]).astype(str).ravel().tolist()
-        if len(names) != X.shape[1]:
-            raise InputError(
-                f"{shown(path.name)} has {len(names)} feature_names for {X.shape[1]} columns of X."
-            )
+    if X.shape[0] == 0:
+        raise InputError(f"X in {shown(path.name)} has no rows: at least two are needed.")
+    y = _labels(path, target, arrays[target], X.shape)
     return Loaded(
         matrix=X,
-        names=_unique(path, names),
+        names=_names(path, arrays.get("feature_names"), X.shape[1]),
         labels={target: y} if y.ndim == 1 else {f"{target}{j}": y[:, j] for j in range(y.shape[1])},
     )
 
 
-def _texts(values: NDArray[Any]) -> NDArray[Any]:
-    """MATLAB's cells of text, or objects that are text, as an array of text."""
-    return np.array([str(np.squeeze(value)) for value in np.ravel(values)])
+def _labels(path: Path, name: str, y: Any, shape: tuple[int, int]) -> NDArray[Any]:
+    """The array y with a row for each sample."""
+    flat = y.ndim == 1 or (y.ndim == 2 and 1 in y.shape)
+    n_rows = math.prod(y.shape) if flat else y.shape[0] if y.ndim == 2 else None
+    if n_rows != shape[0]:
+        raise InputError(
+            f"X and {name} in {shown(path.name)} must have one row for each sample; they are of "
+            f"the shapes {shape} and {y.shape}."
+        )
+    if y.dtype.kind not in "biufUSO":
+        raise InputError(
+            f"{name} in {shown(path.name)} must hold numbers or text; it is of type {y.dtype}."
+        )
+    y = np.asarray(y.toarray() if sp.issparse(y) else y)
+    return y.ravel() if flat else y
+
+
+def _names(path: Path, stored: NDArray[Any] | None, width: int) -> list[str]:
+    """Names of the columns of X, made up where the file has none."""
+    if stored is None:
+        return [f"x{j}" for j in range(width)]
+    if sp.issparse(stored) or stored.size != width:
+        raise InputError(
+            f"{shown(path.name)} has {stored.size} feature_names for {width} columns of X."
+        )
+    return _unique(path, [str(name) for name in np.ravel(stored)])
 
 
 def _unique(path: Path, names: list[str]) -> list[str]:
@@ -240,6 +237,9 @@ def _h5ad(path: Path) -> Loaded:
             # Names that repeat are told of below.
             warnings.simplefilter("ignore")
             data = anndata.read_h5ad(path)
+        if sp.issparse(data.X):
+            # SciPy trusts the indices from here on.
+            data.X.check_format(full_check=True)
     except Exception as error:
         raise _unreadable(path, "AnnData", error) from None
     if data.X is None:

@@ -15,9 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from rowsparse._files import write_whole
-from rowsparse.workflow.delimited import read_delimited, require_polars, sniff
+from rowsparse.workflow.delimited import read_delimited, sniff
 from rowsparse.workflow.errors import InputError
 from rowsparse.workflow.loading import format_of, load, require_anndata
+from rowsparse.workflow.panics import require_polars
 from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
 from rowsparse.workflow.table import Table
 
