@@ -17,8 +17,12 @@ from rowsparse._npz import read_npz
 from rowsparse.certificate.steps import Dual, Kind, Step
 
 _FORMAT, _VERSION = "rowsparse proof", 1
-_ARRAYS = ("header", "support", "pool", "diagonal", "kinds", "features", "duals", "dual_sizes")
-_ARRAYS += ("dual_features", "dual_W", "out_sizes", "out", "fixed_sizes", "fixed")
+_ARRAYS = frozenset(
+    {
+        "header", "support", "pool", "diagonal", "kinds", "features", "duals", "dual_sizes",
+        "dual_features", "dual_W", "out_sizes", "out", "fixed_sizes", "fixed",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index
 from rowsparse.certificate.steps import Dual, Kind, Step
 from rowsparse.solvers.certificate import Bound, Candidates
 from rowsparse.solvers.completion import Remainder
