@@ -76,7 +76,7 @@ def admm_l21(
     # In units in which every column has norm 1 the preconditioner of W = V is 1.
     norms = np.sqrt(np.einsum("ij,ij->j", Zc, Zc))
     root = np.where(norms > 0, norms, 1.0)[:, None]
-    block = _Block(Zc / root.T, Y, gamma / root[:, 0], omega, fit_intercept, tol)
+    block = Block(Zc / root.T, Y, gamma / root[:, 0], omega, fit_intercept, tol)
     start = block.start()
     if state is not None:
         S = np.concatenate([state.E, state.V * root])
@@ -96,8 +96,8 @@ def admm_l21(
     return fit
 
 
-class _Block:
-    """The problem on a centred block whose columns have norm 1, and the best pair so far."""
+class Block:
+    """The problem on a centred block, with a penalty for each column, and the best pair so far."""
 
     def __init__(
         self,
