@@ -8,6 +8,7 @@ import numpy as np
 
 from rowsparse._validation import check_choice, check_number
 from rowsparse.selectors.linear import LinearSelector, Problem
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.correntropy import crfs
 from rowsparse.solvers.solution import Solution
@@ -109,6 +110,9 @@ class CRFS(LinearSelector):
         check_number("tol", self.tol, low=0.0, low_open=True, optional=True)
         check_number("max_iter", self.max_iter, low=1, integer=True)
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"sigma": Dimension(y=1)}
+
     def _solve(self, problem: Problem) -> Solution:
         mean = np.zeros(problem.Y.shape[1])
         if problem.fit_intercept:
@@ -118,11 +122,10 @@ class CRFS(LinearSelector):
             problem.Y - mean,
             self.lam,
             weights=problem.weights,
-            sigma=None if isinstance(self.sigma, str) else self.sigma / problem.y_unit,
+            sigma=problem.scaled("sigma", None if isinstance(self.sigma, str) else self.sigma),
             tol=self.tol,
             max_iter=self.max_iter,
             monitor=problem.monitor,
         )
         solution.b = mean
-        solution.attributes["sigma_"] *= problem.y_unit
         return solution

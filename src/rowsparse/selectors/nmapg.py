@@ -7,6 +7,7 @@ from typing import Any
 from rowsparse._validation import check_choice, check_number
 from rowsparse.selectors.base import VARIANTS
 from rowsparse.selectors.linear import LinearSelector, Problem
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.nmapg import Init, nmapg
 from rowsparse.solvers.solution import Solution, Variant
@@ -119,6 +120,9 @@ class NmAPG(LinearSelector):
         check_number("tol", self.tol, low=0.0, low_open=True)
         check_number("max_iter", self.max_iter, low=1, integer=True)
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"gamma": Dimension(x=1), "rho": Dimension(x=1), "mu": Dimension(y=1)}
+
     def _solve(self, problem: Problem) -> Solution:
         default_init: Init = "zero" if self.variant == "published" else "best"
         return nmapg(
@@ -126,9 +130,9 @@ class NmAPG(LinearSelector):
             problem.Y,
             problem.k,
             weights=problem.weights,
-            gamma=self.gamma / problem.x_unit,
-            rho=None if self.rho is None else self.rho / problem.x_unit,
-            mu=None if self.mu is None else self.mu / problem.y_unit,
+            gamma=problem.scaled("gamma", self.gamma),
+            rho=problem.scaled("rho", self.rho),
+            mu=problem.scaled("mu", self.mu),
             init=self.init or default_init,
             variant=self.variant,
             fit_intercept=problem.fit_intercept,

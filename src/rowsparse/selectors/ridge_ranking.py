@@ -6,6 +6,7 @@ from typing import Any
 
 from rowsparse._validation import check_number
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.ridge import ridge_ranking
 from rowsparse.solvers.solution import Solution
@@ -73,7 +74,9 @@ class RidgeRanking(SquaredLossSelector):
     def _check_params(self) -> None:
         check_number("lam", self.lam, low=0.0, low_open=True)
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"lam": Dimension(x=2)}
+
     def _solve_squared(self, problem: Problem) -> Solution:
-        # With X in units of g, W has the unit 1/g and W^2 that of 1/g^2.
-        lam = self.lam / problem.x_unit**2
+        lam = problem.scaled("lam", self.lam)
         return ridge_ranking(problem.design, problem.Y, lam, monitor=problem.monitor)

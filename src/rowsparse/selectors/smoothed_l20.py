@@ -6,6 +6,7 @@ from typing import Any
 
 from rowsparse._validation import check_number
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.hard_threshold import smoothed_l20
 from rowsparse.solvers.solution import Solution
@@ -102,12 +103,15 @@ class SmoothedL20(SquaredLossSelector):
         check_number("tol", self.tol, low=0.0, low_open=True)
         check_number("max_iter", self.max_iter, low=1, integer=True)
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"lam": Dimension(y=2)}
+
     def _solve_squared(self, problem: Problem) -> Solution:
         return smoothed_l20(
             problem.design,
             problem.Y,
             problem.k,
-            lam=None if self.lam is None else self.lam / problem.y_unit / problem.y_unit,
+            lam=problem.scaled("lam", self.lam),
             tol=self.tol,
             max_iter=self.max_iter,
             monitor=problem.monitor,

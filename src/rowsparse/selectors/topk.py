@@ -14,6 +14,7 @@ from rowsparse._validation import check_choice, check_number, resolve_count
 from rowsparse.selectors.base import generator
 from rowsparse.selectors.constraints import Constraints, resolve_groups
 from rowsparse.selectors.linear import LinearSelector, Problem
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.branch import Proof
 from rowsparse.solvers.proof import EXHAUSTIVE, certify
@@ -207,6 +208,9 @@ class TopK(LinearSelector):
             )
         return k
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"alpha": Dimension(x=2), "gamma": Dimension(x=1)}
+
     def _solve(self, problem: Problem) -> Solution:
         d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)
         asked = Constraints.of(self.include, self.exclude, self.groups, d, names)
@@ -215,7 +219,8 @@ class TopK(LinearSelector):
             return self._solve_robust(problem, asked)
         n = problem.Y.shape[0] if problem.weights is None else problem.weights.sum()
         centred, mean = problem.squared()
-        solution = self._solve_squared(centred, asked, float(self.alpha * n / problem.x_unit**2))
+        ridge = float(problem.scaled("alpha", self.alpha) * n)
+        solution = self._solve_squared(centred, asked, ridge)
         solution.b = mean
         return solution
 
@@ -225,7 +230,7 @@ class TopK(LinearSelector):
             problem.Y,
             problem.k,
             weights=problem.weights,
-            gamma=self.gamma / problem.x_unit,
+            gamma=problem.scaled("gamma", self.gamma),
             fit_intercept=problem.fit_intercept,
             include=asked.include,
             exclude=asked.exclude,

@@ -30,7 +30,8 @@ def feasible_dual(Theta: Array, scores: Array, omega: Array, gamma: Array | floa
     problem has an intercept.
     """
     excess = max(1.0, float((row_norms(Theta) / omega).max(initial=0.0)))
-    return Theta / max(excess, float((scores / gamma).max(initial=0.0)))
+    with np.errstate(over="ignore"):  # at a penalty next to nothing, 0 is the multiple
+        return Theta / max(excess, float((scores / gamma).max(initial=0.0)))
 
 
 def first_step(residual: Array) -> float:
