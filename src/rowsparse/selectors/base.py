@@ -104,7 +104,8 @@ class Sample:
         design, units = make_design(self.X, center=center, scale=scale, weights=self.weights)
         if not design.column_norms().any():
             values = self.X.data if sp.issparse(self.X) else self.X
-            if 0.0 < np.abs(values).max(initial=0.0) < np.finfo(values.dtype).tiny:
+            largest = float(abs(values).max()) if values.shape[0] else 0.0
+            if 0.0 < largest < np.finfo(np.float64).tiny:
                 raise ValueError("X is too small to compute with: multiply it by a power of ten.")
             raise ValueError("Every column of X is constant: there is nothing to select from.")
         return design, units
