@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -330,3 +331,56 @@ def test_sample_weights_are_not_the_callers_array():
     weights = np.ones(N)
     check_sample_weight(weights, N)[:] = 5.0
     assert weights.sum() == N
+
+
+def times() -> dict[str, Any]:
+    pd = pytest.importorskip("pandas")
+    days = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]")[CODE]
+    return {
+        "numpy": days,
+        "durations": days - days[0],
+        "pandas": pd.Series(days),
+        "with a zone": pd.Series(pd.DatetimeIndex(days).tz_localize("UTC")),
+        "periods": pd.Series(pd.PeriodIndex(days, freq="D")),
+        "datetime": [datetime(2020, 1, 1 + code) for code in CODE.tolist()],
+        "date": [date(2020, 1, 1 + code) for code in CODE.tolist()],
+        "table": pd.DataFrame({"a": days, "b": days}),
+    }
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["numpy", "durations", "pandas", "with a zone", "periods", "datetime", "date", "table"],
+)
+def test_dates_and_times_are_no_classes(kind):
+    with pytest.raises(ValueError, match=r"^y holds dates or times: convert them .*\.$"):
+        target_array(times()[kind], N)
+
+
+def test_masked_targets_are_refused_and_an_empty_mask_is_not():
+    with pytest.raises(ValueError, match=r"^y has masked entries: impute them or drop"):
+        target_array(np.ma.array(CODE, mask=CODE == 1), N)
+    np.testing.assert_array_equal(target_array(np.ma.array(CODE), N), CODE)
+
+
+def test_a_plan_of_a_table_is_no_y():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"^y is a LazyFrame: pass y\.collect\(\)\."):
+        target_array(polars.DataFrame({"y": CODE}).lazy(), N)
+
+
+def test_a_weight_that_leaves_nothing_of_the_others_is_refused():
+    weights = np.ones(N)
+    weights[3] = 1e90
+    with pytest.raises(ValueError, match=r"^sample_weight of sample 3, 1e\+90, leaves nothing"):
+        check_sample_weight(weights, N)
+    weights[3] = 1e14
+    np.testing.assert_array_equal(check_sample_weight(weights, N), weights)
+    # Two of them do not leave one sample alone, and zeros are samples that are not there.
+    check_sample_weight([1e90, 1e90, *np.ones(N - 2)], N)
+    check_sample_weight([1e90, *np.zeros(N - 1)], N)
+
+
+def test_masked_weights_are_refused():
+    with pytest.raises(ValueError, match=r"^sample_weight has masked entries"):
+        check_sample_weight(np.ma.array(np.ones(N), mask=CODE == 1), N)

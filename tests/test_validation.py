@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rowsparse import selector_info
+from rowsparse import StabilitySelection, TopK, selector_info
 from rowsparse._validation import check_number, resolve_count
 
 from .selectors.cases import all_selectors
@@ -95,6 +95,12 @@ BAD_X: dict[str, tuple[str, Callable[[], Any]]] = {
     "dates": (r"X: column 0 must hold real", lambda: np.full((N, D), np.datetime64("2020-01-01"))),
     "dates pandas": (r"X: column 'd' must hold real", lambda: dates("pandas")),
     "dates polars": (r"X: column 'd' must hold real", lambda: dates("polars")),
+    "masked": (r"^X has masked entries: impute", lambda: np.ma.array(X, mask=X > 1.0)),
+    "twice a name": (
+        r"^X has more than one column 'a'",
+        lambda: pandas_frame(X).rename(columns={"b": "a"}),
+    ),
+    "lazy": (r"^X is a LazyFrame: pass X.collect", lambda: polars_frame(X).lazy()),
     "complex": (r"^Complex data not supported in X: column 0", lambda: X + 1j),
     "complex pandas": (r"^Complex data not .* X: column 'a'", lambda: pandas_frame(X + 1j)),
     "complex sparse": (r"^X: Complex data not supported", lambda: sp.csr_array(X + 1j)),
@@ -286,3 +292,8 @@ def test_numbers_may_be_of_any_real_kind():
 )
 def test_counts_and_fractions(value, d, count):
     assert resolve_count(value, d) == count
+
+
+def test_masked_entries_are_refused_before_rows_are_taken():
+    with pytest.raises(ValueError, match=r"^X has masked entries: impute"):
+        StabilitySelection(TopK(2), n_subsamples=3).fit(np.ma.array(X, mask=X > 1.0), Y)

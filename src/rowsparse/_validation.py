@@ -49,10 +49,36 @@ def column_label(X: Any, j: int) -> str:
     return f"column {j}" if names is None else f"column {list(names)[j]!r}"
 
 
+def check_not_masked(name: str, values: Any) -> None:
+    """Refuse a masked array with masked entries: what is under a mask would count like the rest."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries: impute them or drop their samples first.")
+
+
+def check_not_lazy(name: str, values: Any) -> None:
+    """Refuse a table that is only a plan of one."""
+    if hasattr(values, "collect") and hasattr(values, "lazy"):
+        raise TypeError(f"{name} is a {type(values).__name__}: pass {name}.collect().")
+
+
+def check_unique_names(X: Any) -> None:
+    """Refuse a table with two columns of one name, which no name could tell apart."""
+    names = list(X.columns)
+    seen = set[Any]()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"X has more than one column {name!r}: rename or drop them.")
+        seen.add(name)
+
+
 def check_numeric_columns(X: Any) -> None:
-    """Refuse columns that are not numbers, by name."""
+    """Refuse columns that are not numbers, by name, and tables that are not one."""
     if sp.issparse(X):
         return
+    check_not_masked("X", X)
+    check_not_lazy("X", X)
+    if hasattr(X, "columns"):
+        check_unique_names(X)
     if hasattr(X, "columns") and hasattr(X, "iloc"):
         for j, dtype in enumerate(X.dtypes):
             if getattr(dtype, "kind", "O") not in _NUMERIC_KINDS:

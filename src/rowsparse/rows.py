@@ -389,7 +389,9 @@ def prox_lpinf_published(A: npt.ArrayLike, t: float, p: float) -> Array:
             s = (S_k - t) / k
             for _ in range(20 if p < 1 else 0):
                 bend = t * p * s ** (p - 1)
-                s = s - (k * s - S_k + bend) / (k + (p - 1) * bend / s)
+                last, s = s, s - (k * s - S_k + bend) / (k + (p - 1) * bend / s)
+                if np.all((s == last) | np.isnan(s)):  # further steps change nothing
+                    break
             level[searching] = s
             searching = searching[s > b[searching, k - 1]]
         W: Array = np.sign(A) * np.minimum(np.abs(A), level[:, None])

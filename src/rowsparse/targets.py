@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,12 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from rowsparse._validation import check_choice, one_sentence
+from rowsparse._validation import (
+    check_choice,
+    check_not_lazy,
+    check_not_masked,
+    one_sentence,
+)
 from rowsparse.design import Array, power_of_two_unit
 
 TASKS = ("auto", "classification", "multilabel", "regression")
@@ -96,6 +102,8 @@ def encode_targets(y: NDArray[Any], task: str) -> Targets:
 
 def target_array(y: Any, n: int) -> NDArray[Any]:
     """y as a dense array of n samples, without missing values."""
+    check_not_masked("y", y)
+    check_not_lazy("y", y)
     if sp.issparse(y):
         y = sp.csr_array(y).toarray()
     elif hasattr(y, "to_numpy"):
@@ -115,6 +123,8 @@ def target_array(y: Any, n: int) -> NDArray[Any]:
         raise ValueError("y contains NaN or infinity (inf): drop those samples first.")
     if y.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must hold labels or real numbers.")
+    if y.dtype.kind in "Mm" or (y.dtype.kind == "O" and any(_is_time(v) for v in y.ravel())):
+        raise ValueError("y holds dates or times: convert them to numbers or labels first.")
     if y.dtype.kind == "O":
         if any(_is_missing(v) for v in y.ravel()):
             raise ValueError("y contains missing values (None or NaN): drop those samples first.")
@@ -129,6 +139,12 @@ def _plain(y: NDArray[Any]) -> NDArray[Any]:
     except ValueError:
         return y
     return plain if plain.dtype.kind in "biuf" and plain.shape == y.shape else y
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, (date, time, timedelta, np.datetime64, np.timedelta64)) or hasattr(
+        value, "to_timestamp"
+    )
 
 
 def _is_missing(value: Any) -> bool:
@@ -201,6 +217,7 @@ def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
     """One finite weight of at least 0 a sample, not all of them 0."""
     if sample_weight is None:
         return None
+    check_not_masked("sample_weight", sample_weight)
     weights = np.asarray(sample_weight)
     if weights.ndim == 0:
         weights = np.full(n, weights)
@@ -224,4 +241,16 @@ def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
         total = float(weights.sum())
     if not _LEAST_TOTAL <= total <= 1.0 / _LEAST_TOTAL:
         raise ValueError(f"sample_weight sums to {total:g}: rescale it to nearer 1 a sample.")
+    _check_no_giant(weights)
     return weights
+
+
+def _check_no_giant(weights: Array) -> None:
+    """Refuse one weight beside which all others are rounding error."""
+    giant = int(np.argmax(weights))
+    others = float(np.delete(weights, giant).sum())
+    if 0.0 < others <= np.finfo(np.float64).eps * weights[giant]:
+        raise ValueError(
+            f"sample_weight of sample {giant}, {weights[giant]:g}, leaves nothing of all the "
+            "others: bring the weights within 15 powers of ten."
+        )

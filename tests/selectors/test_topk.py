@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 
 from rowsparse import RFS, RPFS, TopK
 
@@ -134,3 +134,28 @@ def test_names_need_a_data_frame(wine):
     with pytest.raises(ValueError, match="ash"):
         TopK(3, include=["ash"]).fit(X.to_numpy(), y)
     assert isinstance(X, pd.DataFrame)
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "words"),
+    [
+        (3, TypeError, r"groups must be lists of columns, or one label .*; got 3"),
+        (np.array(3), TypeError, "groups must be lists of columns"),
+        ("abcd", TypeError, "groups must be lists of columns"),
+        ({"a": [0, 1]}, TypeError, "groups must be lists of columns"),
+        ([None] * 4, ValueError, "groups has no label for column 0"),
+        ([1.0, 2.0, np.nan, 1.0], ValueError, "groups has no label for column 2"),
+        (np.array([1, "a", 2, 3], dtype=object), TypeError, "groups must hold labels of one kind"),
+    ],
+)
+def test_groups_that_are_none_are_refused_in_one_sentence(groups, error, words):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(error, match=words):
+        TopK(1, groups=groups).fit(X, y)
+
+
+def test_one_column_may_come_as_an_array_without_dimensions():
+    X, y = load_iris(return_X_y=True)
+    assert TopK(2, include=np.array(1), random_state=0).fit(X, y).support_[1]
+    with pytest.raises(TypeError, match=r"include must hold indices or names of columns; got 1\.5"):
+        TopK(2, include=np.array(1.5)).fit(X, y)

@@ -72,7 +72,8 @@ def verify(
     data = Data.of(X, y, kept.problem, sample_weight)
     # What overflows proves nothing, and is taken for that.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return Checker(data, kept).bound() * kept.problem.y_unit**2
+        bound = Checker(data, kept).bound()
+    return bound * kept.problem.y_unit * kept.problem.y_unit
 
 
 def objective(X: Any, y: Any, proof: Proof, sample_weight: Any = None) -> float:
@@ -83,7 +84,8 @@ def objective(X: Any, y: Any, proof: Proof, sample_weight: Any = None) -> float:
     augmented = np.vstack([Z, np.sqrt(data.ridge) * np.eye(k)])
     target = np.vstack([data.Y, np.zeros((k, data.Y.shape[1]))])
     W = np.linalg.lstsq(augmented, target, rcond=None)[0]
-    return float(np.sum((target - augmented @ W) ** 2)) * problem.y_unit**2
+    least = float(np.sum((target - augmented @ W) ** 2))
+    return least * problem.y_unit * problem.y_unit
 
 
 @dataclass(frozen=True)

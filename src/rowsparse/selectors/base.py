@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
@@ -101,6 +102,10 @@ class Sample:
         """X as solvers see it, and the way back to the user's units."""
         design, units = make_design(self.X, center=center, scale=scale, weights=self.weights)
         if not design.column_norms().any():
+            values = self.X.data if sp.issparse(self.X) else self.X
+            largest = float(abs(values).max()) if values.shape[0] else 0.0
+            if 0.0 < largest < np.finfo(np.float64).tiny:
+                raise ValueError("X is too small to compute with: multiply it by a power of ten.")
             raise ValueError("Every column of X is constant: there is nothing to select from.")
         return design, units
 

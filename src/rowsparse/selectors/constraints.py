@@ -97,6 +97,8 @@ def resolve_columns(what: str, value: Any, d: int, names: NDArray[Any] | None) -
     """
     if value is None:
         return []
+    if isinstance(value, np.ndarray):
+        value = np.atleast_1d(value).tolist()
     if isinstance(value, str) or not isinstance(value, Iterable):
         value = [value]
     known = {} if names is None else {name: j for j, name in enumerate(names.tolist())}
@@ -130,12 +132,22 @@ def resolve_groups(groups: Any, d: int, names: NDArray[Any] | None) -> list[Inde
     >>> [group.tolist() for group in resolve_groups(["a", "b", "a", "b"], 4, None)]
     [[0, 2], [1, 3]]
     """
+    if isinstance(groups, (str, dict)) or np.ndim(np.asarray(groups, dtype=object)) == 0:
+        raise TypeError(
+            f"groups must be lists of columns, or one label for each column; got {groups!r}."
+        )
     if any(isinstance(g, (Sequence, np.ndarray, set)) and not isinstance(g, str) for g in groups):
         return _listed_groups(groups, d, names)
     labels = np.asarray(groups)
     if labels.shape != (d,):
         raise ValueError(f"groups has {labels.size} labels, but X has {d} columns.")
-    code = np.unique(labels, return_inverse=True)[1]
+    missing = [j for j, label in enumerate(labels.tolist()) if label is None or label != label]
+    if missing:
+        raise ValueError(f"groups has no label for column {missing[0]}: give every column one.")
+    try:
+        code = np.unique(labels, return_inverse=True)[1]
+    except TypeError:
+        raise TypeError("groups must hold labels of one kind, all text or all numbers.") from None
     order = np.argsort(code, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(code[order])) + 1)
     return sorted(parts, key=lambda part: int(part[0]))

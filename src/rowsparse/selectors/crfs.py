@@ -8,6 +8,7 @@ import numpy as np
 
 from rowsparse._parameters import Allowed, Either, Number, OneOf
 from rowsparse.selectors.linear import LinearSelector, Problem
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.correntropy import crfs
 from rowsparse.solvers.solution import Solution
@@ -106,6 +107,9 @@ class CRFS(LinearSelector):
         self.tol = tol
         self.max_iter = max_iter
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"sigma": Dimension(y=1)}
+
     def _solve(self, problem: Problem) -> Solution:
         mean = np.zeros(problem.Y.shape[1])
         if problem.fit_intercept:
@@ -115,11 +119,10 @@ class CRFS(LinearSelector):
             problem.Y - mean,
             self.lam,
             weights=problem.weights,
-            sigma=None if isinstance(self.sigma, str) else self.sigma / problem.y_unit,
+            sigma=problem.scaled("sigma", None if isinstance(self.sigma, str) else self.sigma),
             tol=self.tol,
             max_iter=self.max_iter,
             monitor=problem.monitor,
         )
         solution.b = mean
-        solution.attributes["sigma_"] *= problem.y_unit
         return solution

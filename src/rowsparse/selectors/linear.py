@@ -5,15 +5,17 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._compat import with_callbacks
 from rowsparse.design import Design, Units
 from rowsparse.selectors.base import BaseSelector, Sample
+from rowsparse.selectors.ranges import Dimension, check_objective
 from rowsparse.solvers.solution import Monitor, Solution, relative_gap
 from rowsparse.targets import Targets
 
@@ -31,12 +33,17 @@ _OBJECTIVE_LIKE = frozenset(
 )
 
 
+# Norms of columns as they are that differ by more than this make their products singular.
+_MAX_SPREAD = 1e6
+
+
 @dataclass
 class Problem:
     """What a selector hands to its solver.
 
     ``Y`` and ``weights`` are as in the loss sum_i weights_i ||y_i - z_i W - b||; ``x_unit`` and
-    ``y_unit`` are 1, or what data of an extreme magnitude were divided by.
+    ``y_unit`` are 1, or the powers of two that data of an extreme magnitude were divided by.
+    ``dimensions`` says how parameters and results, by name, grow with these units.
     """
 
     design: Design
@@ -49,11 +56,46 @@ class Problem:
     monitor: Monitor
     task: str
     classes: NDArray[Any] | None
+    dimensions: dict[str, Dimension]
 
     @property
     def x_unit(self) -> float:
         """What X was divided by."""
         return self.units.x_unit
+
+    @overload
+    def scaled(self, name: str, value: float) -> float: ...
+    @overload
+    def scaled(self, name: str, value: None) -> None: ...
+    def scaled(self, name: str, value: float | None) -> float | None:
+        """The user's value of a parameter, in the units of the design.
+
+        One that would be less than any float stays positive: all that it could be compared with
+        is a column whose square is lost as well.
+        """
+        if value is None or value == 0:
+            return value
+        return self.dimensions[name].to_design(name, float(value), self.x_unit, self.y_unit)
+
+    def restored(self, name: str, value: Any) -> Any:
+        """A result of the solver, in the units of the user's data."""
+        return self.dimensions[name].from_design(name, value, self.x_unit, self.y_unit)
+
+    def model(self, W: Array, b: Array, columns: Index | None = None) -> tuple[Array, Array]:
+        """Coefficients (c x d) and intercepts for the user's data; d is that of ``columns``."""
+        at = slice(None) if columns is None else columns
+        with np.errstate(over="ignore", invalid="ignore"):
+            # A row of zeros stays one, whatever its unit is.
+            inv_scale = np.where(W.any(axis=1), self.units.inv_scale[at] * self.y_unit, 0.0)
+            units = Units(self.units.mean[at], inv_scale, self.x_unit)
+            coef, intercept = units.coefficients(W, b * self.y_unit)
+        lost = W.any() and np.abs(coef).max() < np.finfo(np.float64).tiny
+        if lost or not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                "The coefficients are beyond the range of floats: multiply X or y by a power of "
+                "ten that brings them closer together."
+            )
+        return coef, intercept
 
     def squared(self) -> tuple[Problem, Array]:
         """The same problem for a squared loss, and the means of its targets.
@@ -97,6 +139,13 @@ class LinearSelector(BaseSelector):
     def _solve(self, problem: Problem) -> Solution:
         """Call the solver."""
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        """How parameters grow with the units of X and y, by name.
+
+        What the solver reports by the same name, with an underscore, is converted back.
+        """
+        return {}
+
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Select features.
@@ -118,7 +167,11 @@ class LinearSelector(BaseSelector):
 
     def _select(self, sample: Sample) -> None:
         problem = self._problem(sample)
-        self._expose(self._solve(problem), problem, sample.labels)
+        try:
+            solution = self._solve(problem)
+        except LinAlgError:
+            raise ValueError(self._breakdown(problem)) from None
+        self._expose(solution, problem, sample.labels)
 
     def _prepare(self, X: Any, y: Any, sample_weight: Any) -> tuple[Problem, Targets]:
         """What the solver would be handed, for those who call another one."""
@@ -128,7 +181,8 @@ class LinearSelector(BaseSelector):
     def _problem(self, sample: Sample) -> Problem:
         center = bool(self.standardize or self.fit_intercept)
         design, units = sample.design(center=center, scale=self.standardize)
-        return Problem(
+        power = 1 if self.loss == "l21" else 2
+        problem = Problem(
             design,
             units,
             sample.labels.Y,
@@ -139,22 +193,38 @@ class LinearSelector(BaseSelector):
             sample.monitor,
             sample.labels.task,
             sample.labels.classes,
+            {"objective": Dimension(y=power), **self._dimensions()},
+        )
+        check_objective(problem.Y, problem.weights, problem.fit_intercept, problem.y_unit, power)
+        return problem
+
+    def _breakdown(self, problem: Problem) -> str:
+        """Why a matrix of the solver was singular, as far as one can tell."""
+        norms = problem.design.column_norms()
+        norms = norms[norms > 0]
+        if norms.max() > _MAX_SPREAD * norms.min():
+            return (
+                f"The columns of X are of magnitudes too different for {type(self).__name__}: "
+                "rescale them, or set standardize=True."
+            )
+        return (
+            f"{type(self).__name__} met a singular matrix: drop columns of X that depend on "
+            "others, or penalise more."
         )
 
     def _expose(self, solution: Solution, problem: Problem, targets: Targets) -> None:
         varies = problem.design.column_norms() > 0
         support = self._support_of(solution, problem.k, varies)
         self._forget_last_fit()
-        scale = problem.y_unit if self.loss == "l21" else problem.y_unit * problem.y_unit
-        coef, intercept = problem.units.coefficients(solution.W, solution.b)
-        self.coef_ = coef * problem.y_unit
-        self.intercept_ = intercept * problem.y_unit
-        self.objective_ = solution.objective * scale
-        self.history_ = solution.history * scale
+        self.coef_, self.intercept_ = problem.model(solution.W, solution.b)
+        self.objective_ = problem.restored("objective", solution.objective)
+        self.history_ = problem.restored("objective", solution.history)
         self.n_iter_ = solution.n_iter
         self.converged_ = bool(solution.converged)
         for name, value in solution.attributes.items():
-            setattr(self, name, value * scale if name in _OBJECTIVE_LIKE else value)
+            kind = "objective" if name in _OBJECTIVE_LIKE else name.removesuffix("_")
+            known = kind in problem.dimensions
+            setattr(self, name, problem.restored(kind, value) if known else value)
         if "gap_" in solution.attributes:
             self.gap_ = relative_gap(solution.objective, solution.attributes["gap_"])
         if self.decides_alone is not None and getattr(self, self.decides_alone) is not None:
@@ -189,7 +259,4 @@ class SquaredLossSelector(LinearSelector):
         centred, mean = problem.squared()
         solution = self._solve_squared(centred)
         solution.b = mean
-        if "dual_coef_" in solution.attributes:
-            # The dual point of a squared loss is a residual, in the units of y.
-            solution.attributes["dual_coef_"] *= problem.y_unit
         return solution

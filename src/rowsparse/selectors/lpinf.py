@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.lpinf import Init, lpinf
 from rowsparse.solvers.solution import Solution, Variant
@@ -110,20 +111,20 @@ class LpInf(SquaredLossSelector):
         self.tol = tol
         self.max_iter = max_iter
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        # W has the unit of y over that of X.
+        return {"penalty": Dimension(x=self.p, y=2 - self.p), "dual_coef": Dimension(y=1)}
+
     def _solve_squared(self, problem: Problem) -> Solution:
-        # With X in units of g and Y in units of h, W has the unit h/g and the loss h^2.
-        unit = problem.x_unit ** (-self.p) * problem.y_unit ** (self.p - 2)
-        solution = lpinf(
+        return lpinf(
             problem.design,
             problem.Y,
             problem.k,
             p=self.p,
-            penalty=None if self.penalty is None else self.penalty * unit,
+            penalty=problem.scaled("penalty", self.penalty),
             init=self.init,
             variant=self.variant,
             tol=self.tol,
             max_iter=self.max_iter,
             monitor=problem.monitor,
         )
-        solution.attributes["penalty_"] /= unit
-        return solution

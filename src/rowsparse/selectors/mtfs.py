@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.mtfs import Penalty, mtfs
 from rowsparse.solvers.solution import Solution
@@ -114,19 +115,19 @@ class MTFS(SquaredLossSelector):
         self.tol = tol
         self.max_iter = max_iter
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        # W has the unit of y over that of X.
+        lam = Dimension(x=1, y=1) if self.penalty == "l21" else Dimension(x=2)
+        return {"lam": lam, "dual_coef": Dimension(y=1)}
+
     def _solve_squared(self, problem: Problem) -> Solution:
-        # With X in units of g and Y in units of h, W has the unit h/g and the loss h^2.
-        per_y = problem.y_unit if self.penalty == "l21" else problem.x_unit
-        lam = None if self.lam is None else self.lam / problem.x_unit / per_y
-        solution = mtfs(
+        return mtfs(
             problem.design,
             problem.Y,
-            lam,
+            problem.scaled("lam", self.lam),
             k=problem.k,
             penalty=self.penalty,
             tol=self.tol,
             max_iter=self.max_iter,
             monitor=problem.monitor,
         )
-        solution.attributes["lam_"] *= problem.x_unit * per_y
-        return solution

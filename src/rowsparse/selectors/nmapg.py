@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.selectors.linear import LinearSelector, Problem
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.nmapg import Init, nmapg
 from rowsparse.solvers.solution import Solution, Variant
@@ -116,6 +117,9 @@ class NmAPG(LinearSelector):
         self.tol = tol
         self.max_iter = max_iter
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"gamma": Dimension(x=1), "rho": Dimension(x=1), "mu": Dimension(y=1)}
+
     def _solve(self, problem: Problem) -> Solution:
         default_init: Init = "zero" if self.variant == "published" else "best"
         return nmapg(
@@ -123,9 +127,9 @@ class NmAPG(LinearSelector):
             problem.Y,
             problem.k,
             weights=problem.weights,
-            gamma=self.gamma / problem.x_unit,
-            rho=None if self.rho is None else self.rho / problem.x_unit,
-            mu=None if self.mu is None else self.mu / problem.y_unit,
+            gamma=problem.scaled("gamma", self.gamma),
+            rho=problem.scaled("rho", self.rho),
+            mu=problem.scaled("mu", self.mu),
             init=self.init or default_init,
             variant=self.variant,
             fit_intercept=problem.fit_intercept,

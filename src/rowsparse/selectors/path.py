@@ -10,7 +10,6 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._validation import check_number
-from rowsparse.design import Units
 from rowsparse.selectors.base import generator
 from rowsparse.selectors.constraints import Constraints
 from rowsparse.selectors.linear import Problem
@@ -210,7 +209,7 @@ class PathProblem:
 
     def solve(self, alpha: float, k_max: int, *, n_restarts: int, seed: int) -> list[PathPoint]:
         """The best support of every size."""
-        ridge = alpha * self.n / self.problem.x_unit**2
+        ridge = self.problem.scaled("alpha", alpha) * self.n
         return solve_path(
             with_ridge(self.shared, ridge),
             self.Y,
@@ -224,10 +223,7 @@ class PathProblem:
 
     def model(self, point: PathPoint) -> tuple[Array, Array]:
         """Coefficients (n_targets x n_selected) and intercepts, in the units of the data."""
-        units, S = self.problem.units, point.support
-        part = Units(units.mean[S], units.inv_scale[S], units.x_unit)
-        coef, intercept = part.coefficients(point.V, self.mean)
-        return coef * self.problem.y_unit, intercept * self.problem.y_unit
+        return self.problem.model(point.V, self.mean, point.support)
 
     def path(self, points: list[PathPoint]) -> TopKPath:
         """The points in the units of the data."""
@@ -235,7 +231,7 @@ class PathProblem:
         return TopKPath(
             np.array([point.k for point in points]),
             [point.support for point in points],
-            np.array([point.objective for point in points]) * self.problem.y_unit**2,
+            self.problem.restored("objective", np.array([p.objective for p in points])),
             [coef for coef, _ in models],
             np.array([intercept for _, intercept in models]),
             self.shared.diagonal.size,

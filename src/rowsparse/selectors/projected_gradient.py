@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.selectors.base import Sample, generator
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.hard_threshold import Init, projected_gradient
 from rowsparse.solvers.solution import Solution
@@ -129,22 +130,22 @@ class ProjectedGradient(SquaredLossSelector):
         weights = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
         return replace(problem, Y=problem.Y / np.sqrt(weights @ problem.Y))
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"step": Dimension(x=-2)}
+
     def _solve_squared(self, problem: Problem) -> Solution:
-        area = problem.x_unit * problem.x_unit
-        solution = projected_gradient(
+        return projected_gradient(
             problem.design,
             problem.Y,
             problem.k,
             init=self.init,
-            step=None if self.step is None else self.step * area,
+            step=problem.scaled("step", self.step),
             n_init=self.n_init,
             tol=self.tol,
             max_iter=self.max_iter,
             rng=generator(self.random_state),
             monitor=problem.monitor,
         )
-        solution.attributes["step_"] /= area
-        return solution
 
     def _warn_unless(self, converged: bool) -> None:
         if self.diverged_:

@@ -11,6 +11,7 @@ from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse._validation import check_number
 from rowsparse.selectors.linear import LinearSelector, Problem
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.rfs import rfs, rfs_path_fits, rfs_published
 from rowsparse.solvers.solution import Solution, relative_gap
@@ -131,34 +132,34 @@ class RFS(LinearSelector):
         self.tol = tol
         self.max_iter = max_iter
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"gamma": Dimension(x=1)}
+
     def _solve(self, problem: Problem) -> Solution:
-        gamma = None if self.gamma is None else self.gamma / problem.x_unit
         if self.variant == "published":
-            solution = rfs_published(
+            gamma = _PUBLISHED_GAMMA if self.gamma is None else self.gamma
+            return rfs_published(
                 problem.design,
                 problem.Y,
-                _PUBLISHED_GAMMA / problem.x_unit if gamma is None else gamma,
+                problem.scaled("gamma", gamma),
                 weights=problem.weights,
                 fit_intercept=problem.fit_intercept,
                 tol=self.tol,
                 max_iter=self.max_iter or _PUBLISHED_ITER,
                 monitor=problem.monitor,
             )
-        else:
-            solution = rfs(
-                problem.design,
-                problem.Y,
-                gamma,
-                k=problem.k,
-                weights=problem.weights,
-                fit_intercept=problem.fit_intercept,
-                solver=self.solver,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                monitor=problem.monitor,
-            )
-        solution.attributes["gamma_"] *= problem.x_unit
-        return solution
+        return rfs(
+            problem.design,
+            problem.Y,
+            problem.scaled("gamma", self.gamma),
+            k=problem.k,
+            weights=problem.weights,
+            fit_intercept=problem.fit_intercept,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            monitor=problem.monitor,
+        )
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,9 @@ def rfs_path(
     )
     selector._check_all_params()
     problem, _ = selector._prepare(X, y, sample_weight)
-    grid = None if gammas is None else _checked_grid(gammas) / problem.x_unit
+    grid = None
+    if gammas is not None:
+        grid = np.array([problem.scaled("gamma", gamma) for gamma in _checked_grid(gammas)])
     fits = rfs_path_fits(
         problem.design,
         problem.Y,
@@ -250,13 +253,13 @@ def rfs_path(
         fit_intercept=problem.fit_intercept,
         tol=tol,
     )
-    models = [problem.units.coefficients(fit.W, fit.b) for fit in fits]
+    models = [problem.model(fit.W, fit.b) for fit in fits]
     return RFSPath(
-        np.array([fit.attributes["gamma_"] for fit in fits]) * problem.x_unit,
-        np.array([coef for coef, _ in models]) * problem.y_unit,
-        np.array([intercept for _, intercept in models]) * problem.y_unit,
+        problem.restored("gamma", np.array([fit.attributes["gamma_"] for fit in fits])),
+        np.array([coef for coef, _ in models]),
+        np.array([intercept for _, intercept in models]),
         np.array([np.count_nonzero(fit.W.any(axis=1)) for fit in fits]),
-        np.array([fit.objective for fit in fits]) * problem.y_unit,
+        problem.restored("objective", np.array([fit.objective for fit in fits])),
         np.array([relative_gap(fit.objective, fit.attributes["gap_"]) for fit in fits]),
     )
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.ridge import ridge_ranking
 from rowsparse.solvers.solution import Solution
@@ -74,7 +75,9 @@ class RidgeRanking(SquaredLossSelector):
         self.task = task
         self.class_weight = class_weight
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"lam": Dimension(x=2)}
+
     def _solve_squared(self, problem: Problem) -> Solution:
-        # With X in units of g, W has the unit 1/g and W^2 that of 1/g^2.
-        lam = self.lam / problem.x_unit**2
+        lam = problem.scaled("lam", self.lam)
         return ridge_ranking(problem.design, problem.Y, lam, monitor=problem.monitor)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number
 from rowsparse.selectors.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.hard_threshold import smoothed_l20
 from rowsparse.solvers.solution import Solution
@@ -101,12 +102,15 @@ class SmoothedL20(SquaredLossSelector):
         self.tol = tol
         self.max_iter = max_iter
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"lam": Dimension(y=2)}
+
     def _solve_squared(self, problem: Problem) -> Solution:
         return smoothed_l20(
             problem.design,
             problem.Y,
             problem.k,
-            lam=None if self.lam is None else self.lam / problem.y_unit / problem.y_unit,
+            lam=problem.scaled("lam", self.lam),
             tol=self.tol,
             max_iter=self.max_iter,
             monitor=problem.monitor,

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._parameters import Allowed, Number, Such
-from rowsparse._validation import check_number, resolve_count
+from rowsparse._validation import check_not_masked, check_number, resolve_count
 from rowsparse.selectors.checked import COUNT, CheckedParameters
 from rowsparse.selectors.topk import TopK
 from rowsparse.targets import target_array
@@ -336,6 +336,7 @@ def _checked(selector: Any, X: Any, y: Any) -> tuple[Any, Any, Index | None]:
 
     Tables keep the names of their columns, and what they may hold is left to the selector.
     """
+    check_not_masked("X", X)
     if not hasattr(X, "columns"):
         finite = "allow-nan" if get_tags(selector).input_tags.allow_nan else True
         X = check_array(X, accept_sparse="csr", ensure_all_finite=finite, estimator=selector)

@@ -16,6 +16,7 @@ from rowsparse.certificate import Proof
 from rowsparse.selectors.base import generator
 from rowsparse.selectors.constraints import Constraints, resolve_groups
 from rowsparse.selectors.linear import LinearSelector, Problem
+from rowsparse.selectors.ranges import Dimension
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.proof import Proof as Proven
 from rowsparse.solvers.proof import certify
@@ -211,6 +212,9 @@ class TopK(LinearSelector):
         n_groups = len(resolve_groups(self.groups, d, getattr(self, "feature_names_in_", None)))
         return self._at_most(n_groups, "groups")
 
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"alpha": Dimension(x=2), "gamma": Dimension(x=1)}
+
     def _solve(self, problem: Problem) -> Solution:
         d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)
         asked = Constraints.of(self.include, self.exclude, self.groups, d, names)
@@ -219,7 +223,8 @@ class TopK(LinearSelector):
             return self._solve_robust(problem, asked)
         n = problem.Y.shape[0] if problem.weights is None else problem.weights.sum()
         centred, mean = problem.squared()
-        solution = self._solve_squared(centred, asked, float(self.alpha * n / problem.x_unit**2))
+        ridge = float(problem.scaled("alpha", self.alpha) * n)
+        solution = self._solve_squared(centred, asked, ridge)
         solution.b = mean
         return solution
 
@@ -229,7 +234,7 @@ class TopK(LinearSelector):
             problem.Y,
             problem.k,
             weights=problem.weights,
-            gamma=self.gamma / problem.x_unit,
+            gamma=problem.scaled("gamma", self.gamma),
             fit_intercept=problem.fit_intercept,
             include=asked.include,
             exclude=asked.exclude,
@@ -327,7 +332,6 @@ class TopK(LinearSelector):
         bound = min(proof.lower_bound, result.objective)
         gap = result.objective - bound
         closed = relative_gap(result.objective, gap) <= self.gap_tol
-        scale = problem.y_unit**2
         return {
             "lower_bound_": bound,
             "gap_": gap,
@@ -337,8 +341,8 @@ class TopK(LinearSelector):
             "proof_": Proof(
                 problem=self._asked(problem, asked),
                 support=result.support,
-                objective=result.objective * scale,
-                lower_bound=bound * scale,
+                objective=problem.restored("objective", result.objective),
+                lower_bound=problem.restored("objective", bound),
                 complete=bool(self.keep_proof),
                 pool=proof.question.pool,
                 diagonal=proof.diagonal,

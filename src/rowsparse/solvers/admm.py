@@ -30,7 +30,8 @@ def feasible_dual(Theta: Array, scores: Array, omega: Array, gamma: Array | floa
     problem has an intercept.
     """
     excess = max(1.0, float((row_norms(Theta) / omega).max(initial=0.0)))
-    return Theta / max(excess, float((scores / gamma).max(initial=0.0)))
+    with np.errstate(over="ignore"):  # at a penalty next to nothing, 0 is the multiple
+        return Theta / max(excess, float((scores / gamma).max(initial=0.0)))
 
 
 def first_step(residual: Array) -> float:
@@ -76,7 +77,7 @@ def admm_l21(
     # In units in which every column has norm 1 the preconditioner of W = V is 1.
     norms = np.sqrt(np.einsum("ij,ij->j", Zc, Zc))
     root = np.where(norms > 0, norms, 1.0)[:, None]
-    block = _Block(Zc / root.T, Y, gamma / root[:, 0], omega, fit_intercept, tol)
+    block = Block(Zc / root.T, Y, gamma / root[:, 0], omega, fit_intercept, tol)
     start = block.start()
     if state is not None:
         S = np.concatenate([state.E, state.V * root])
@@ -96,8 +97,8 @@ def admm_l21(
     return fit
 
 
-class _Block:
-    """The problem on a centred block whose columns have norm 1, and the best pair so far."""
+class Block:
+    """The problem on a centred block, with a penalty for each column, and the best pair so far."""
 
     def __init__(
         self,

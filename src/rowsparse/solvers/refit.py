@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
@@ -12,9 +15,12 @@ from rowsparse.solvers.admm import admm_l21, centred, first_step
 from rowsparse.solvers.lp import lp_l21
 from rowsparse.solvers.problem import Reduction
 from rowsparse.solvers.splitting import Iterates, split
+from rowsparse.solvers.sum_of_norms import NormSum, newton_l21, sum_of_norms
 from rowsparse.solvers.working_set import BlockFit
 
 _MAX_ITER = 20000
+# Iterations after which ADMM is given up for Newton steps, and the most unknowns of these.
+_PATIENCE, _SMALL = 500, 300
 _RANK_TOL = 1e-10
 
 
@@ -42,14 +48,32 @@ def refit_l21(
     if Yr.shape[1] == 1:
         fit = lp_l21(Z, Yr, gamma, omega=omega, fit_intercept=fit_intercept, tol=tol)
     elif gamma > 0:
-        fit = admm_l21(
-            Z, Yr, gamma, omega=omega, fit_intercept=fit_intercept, tol=tol, max_iter=_MAX_ITER
-        )
+        fit = _penalised(Z, Yr, gamma, omega, fit_intercept, tol)
     else:
         fit = _unpenalised(Z, Yr, omega, fit_intercept, tol)
     fit.W, fit.b, fit.Theta = reduction.expand(fit.W, fit.b, fit.Theta)
     fit.state = None
     return fit
+
+
+def _penalised(
+    Z: Array, Y: Array, gamma: float, omega: Array, fit_intercept: bool, tol: float
+) -> BlockFit:
+    """gamma > 0: by ADMM, and where that crawls and the problem is small by Newton steps."""
+    options: dict[str, Any] = {"omega": omega, "fit_intercept": fit_intercept, "tol": tol}
+    small = (Z.shape[1] + 1) * Y.shape[1] <= _SMALL
+    fit = admm_l21(Z, Y, gamma, max_iter=_PATIENCE if small else _MAX_ITER, **options)
+    if fit.converged or not small:
+        return fit
+    exact = newton_l21(Z, Y, gamma, **options)
+    better = exact if exact.objective <= fit.objective else fit
+    # Each lower bound holds for both.
+    bound = max(exact.objective - exact.gap, fit.objective - fit.gap)
+    tight = exact if bound == exact.objective - exact.gap else fit
+    gap = better.objective - bound
+    return replace(
+        better, Theta=tight.Theta, gap=gap, converged=bool(gap <= tol * better.objective)
+    )
 
 
 def _unpenalised(Z: Array, Y: Array, omega: Array, fit_intercept: bool, tol: float) -> BlockFit:
@@ -61,6 +85,8 @@ def _unpenalised(Z: Array, Y: Array, omega: Array, fit_intercept: bool, tol: flo
     origin = basis.reject(Y)
     block = _Residuals(basis, Y, omega, tol)
     n_iter, converged = 0, block.check(origin, np.zeros_like(Y))
+    columns = basis.columns()
+    small = columns.shape[1] * Y.shape[1] <= _SMALL
     if not converged:
         _, n_iter, converged = split(
             lambda E: origin + basis.project(E),
@@ -68,7 +94,15 @@ def _unpenalised(Z: Array, Y: Array, omega: Array, fit_intercept: bool, tol: flo
             Iterates(origin, np.zeros_like(Y), first_step(origin)),
             check=block.check,
             scale=lambda E: float(np.linalg.norm(Y - E)),
-            max_iter=_MAX_ITER,
+            max_iter=_PATIENCE if small else _MAX_ITER,
+        )
+    if not converged and small:
+        typical = np.full(Y.shape[0], float(row_norms(origin).mean()))
+        start = columns.T @ (Y - block.residual)
+        n_iter, converged = sum_of_norms(
+            NormSum(columns, Y, omega, typical),
+            start,
+            check=lambda V, L: block.check(Y - columns @ V, L),
         )
     W, b = basis.coefficients(Y - block.residual)
     if fit_intercept:
@@ -113,6 +147,13 @@ class _Range:
         size = np.abs(np.diag(R))
         rank = int(np.count_nonzero(size > _RANK_TOL * max(float(size.max(initial=0.0)), 1e-300)))
         self._Q, self._R, self._pivots = Q[:, :rank], R[:rank, :rank], pivots[:rank]
+
+    def columns(self) -> Array:
+        """An orthonormal basis."""
+        if not self._fit_intercept:
+            return self._Q
+        n = self._shape[0]
+        return np.column_stack([self._Q, np.full(n, 1.0 / np.sqrt(n))])
 
     def project(self, A: Array) -> Array:
         """The part of A within the range."""
