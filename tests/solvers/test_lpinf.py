@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 
 from rowsparse import LpInf
@@ -292,3 +293,12 @@ def test_residue_at_20_features_is_not_above_that_of_the_ridge_start(name, p, fl
     assert n_rows(answer.W) == 20
     found = SquaredLoss(design, Y).refitted(top_rows(row_norms(answer.W), 20))
     assert floor < found <= residue * (1 + 1e-3)
+
+
+def test_the_printed_iteration_is_given_up_where_it_wanders_about():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 61)) * 10.0 ** rng.integers(-30, 31, size=61)
+    selector = LpInf(3, variant="published", standardize=False, max_iter=5000)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        selector.fit(X, rng.integers(0, 3, 60))
+    assert selector.n_iter_ < 5000

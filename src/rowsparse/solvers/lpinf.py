@@ -47,6 +47,8 @@ _CONTINUATION_STEP, _CONTINUATION_ITER = 0.25, 100
 _WALK, _MAX_SOLVES = 0.2, 8
 _TINY = float(np.finfo(np.float64).tiny)
 _TIE = 1e-9
+# The printed iteration, which may wander for ever, ends once F has been so far above its least.
+_STUCK_BY, _STUCK_AFTER = 0.01, 100
 
 
 def lpinf(
@@ -366,12 +368,12 @@ class _Printed(_Worker):
         problem = self.problem(np.arange(W.shape[0]), penalty, p, prox_printed)
 
         def done(V: Array, P: Array, history: list[float]) -> bool:
-            return not np.isfinite(history[-1]) or settled(history, _STILL * self.tol)
+            return _is_stuck(history) or settled(history, _STILL * self.tol)
 
         run = monotone_apg(
             problem, W, done=done, max_iter=self.max_iter, monitor=self.monitor, monotone=False
         )
-        run.converged &= bool(np.isfinite(run.objective))
+        run.converged &= not _is_stuck(run.history)
         return run
 
     def k_rows(self, start: str, p: float, k: int, guess: float | None) -> _Trial:
@@ -385,6 +387,13 @@ class _Printed(_Worker):
         answer = super().solution(trial, p)
         answer.scores = np.abs(trial.run.W).max(axis=1)
         return answer
+
+
+def _is_stuck(history: list[float]) -> bool:
+    """Whether F is no number any more, or has long been above its least value."""
+    past, late = history[:-_STUCK_AFTER], history[-_STUCK_AFTER:]
+    wanders = bool(past) and min(past) < min(late) * (1.0 - _STUCK_BY)
+    return wanders or not np.isfinite(history[-1])
 
 
 def _search(solve: Callable[[float], Descent], upper: float, k: int) -> _Trial:
