@@ -302,3 +302,16 @@ def test_the_printed_iteration_is_given_up_where_it_wanders_about():
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         selector.fit(X, rng.integers(0, 3, 60))
     assert selector.n_iter_ < 5000
+
+
+@pytest.mark.parametrize("k", [5, 10, 15])
+def test_a_weight_equals_repeating_a_sample(k):
+    from rowsparse import LpInf
+
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 30)), rng.integers(0, 3, 60)
+    weights = rng.integers(1, 4, 60)
+    weighted = LpInf(k).fit(X, y, sample_weight=weights)
+    repeated = LpInf(k).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert np.array_equal(weighted.support_, repeated.support_)
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-6)

@@ -44,6 +44,7 @@ class Problem:
     ``Y`` and ``weights`` are as in the loss sum_i weights_i ||y_i - z_i W - b||; ``x_unit`` and
     ``y_unit`` are 1, or the powers of two that data of an extreme magnitude were divided by.
     ``dimensions`` says how parameters and results, by name, grow with these units.
+    ``n_samples`` is the sum of the weights.
     """
 
     design: Design
@@ -57,6 +58,7 @@ class Problem:
     task: str
     classes: NDArray[Any] | None
     dimensions: dict[str, Dimension]
+    n_samples: float
 
     @property
     def x_unit(self) -> float:
@@ -194,6 +196,7 @@ class LinearSelector(BaseSelector):
             sample.labels.task,
             sample.labels.classes,
             {"objective": Dimension(y=power), **self._dimensions()},
+            float(sample.X.shape[0] if sample.weights is None else sample.weights.sum()),
         )
         check_objective(problem.Y, problem.weights, problem.fit_intercept, problem.y_unit, power)
         return problem

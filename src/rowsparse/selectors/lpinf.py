@@ -124,6 +124,7 @@ class LpInf(SquaredLossSelector):
             penalty=problem.scaled("penalty", self.penalty),
             init=self.init,
             variant=self.variant,
+            n_samples=problem.n_samples,
             tol=self.tol,
             max_iter=self.max_iter,
             monitor=problem.monitor,

@@ -221,9 +221,8 @@ class TopK(LinearSelector):
         asked.check(problem.k)
         if self.loss == "l21":
             return self._solve_robust(problem, asked)
-        n = problem.Y.shape[0] if problem.weights is None else problem.weights.sum()
         centred, mean = problem.squared()
-        ridge = float(problem.scaled("alpha", self.alpha) * n)
+        ridge = float(problem.scaled("alpha", self.alpha) * problem.n_samples)
         solution = self._solve_squared(centred, asked, ridge)
         solution.b = mean
         return solution

@@ -60,6 +60,7 @@ def lpinf(
     penalty: float | None = None,
     init: Init = "best",
     variant: Variant = "corrected",
+    n_samples: float | None = None,
     tol: float = 1e-6,
     max_iter: int = 2000,
     monitor: Monitor = silent,
@@ -85,6 +86,8 @@ def lpinf(
         "published" is plain FISTA with the printed prox, which gives NaN for many rows that
         should vanish. The iteration cannot go on from NaN, so such rows become zero; nothing
         else is mended.
+    n_samples : float, optional
+        The sum of the sample weights, if rows carry their square roots. Default: n.
     tol : float
         p = 1: relative duality gap. p < 1: relative change of W in a proximal gradient step.
     max_iter : int
@@ -98,7 +101,7 @@ def lpinf(
         has ``penalty_`` and, for the corrected p = 1, ``gap_`` and ``dual_coef_``.
     """
     kind = _Printed if variant == "published" else _Worker
-    worker = kind(SquaredLoss(design, Y), tol, max_iter, monitor)
+    worker = kind(SquaredLoss(design, Y, n_samples), tol, max_iter, monitor)
     starts: tuple[str, ...] = ("continuation", "ridge") if init == "best" else (init,)
     if p == 1 and variant == "corrected":
         starts = ("zero",)  # convex: one answer

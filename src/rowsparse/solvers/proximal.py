@@ -209,10 +209,14 @@ def _spectral(moved: Array, turned: Array, most: float) -> float:
 
 @dataclass(frozen=True)
 class SquaredLoss:
-    """1/2||Y - XW||_F^2, on all rows of W or on some."""
+    """1/2||Y - XW||_F^2, on all rows of W or on some.
+
+    ``n_samples`` is the sum of the sample weights, whose square roots the rows carry; None for n.
+    """
 
     design: Design
     Y: Array
+    n_samples: float | None = None
 
     @cached_property
     def correlations(self) -> Array:
@@ -238,7 +242,7 @@ class SquaredLoss:
 
     def ridge(self) -> Array:
         """Ridge regression, with parameter 1 for columns of norm sqrt(n)."""
-        n = self.design.shape[0]
+        n = self.design.shape[0] if self.n_samples is None else self.n_samples
         weight = max(float(np.mean(self.design.column_norms() ** 2)) / n, _TINY)
         return ridge_coefficients(self.design, self.Y, weight)
 
