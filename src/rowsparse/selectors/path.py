@@ -175,8 +175,7 @@ class PathProblem:
     @property
     def n(self) -> float:
         """The number of samples, or the sum of their weights."""
-        weights = self.problem.weights
-        return float(self.Y.shape[0] if weights is None else weights.sum())
+        return self.problem.n_samples
 
     @property
     def smallest(self) -> int:
