@@ -7,7 +7,7 @@ larger D is. The value of the relaxation,
     g(D) = min over s, W of ||Y||^2 - 2 <B, W> + <W, (A - D) W> + sum_j D_j ||w_j||^2 / s_j
 
 with A = X'X + ridge I, is concave in D, with the gradient s_j (1 - s_j) ||u_j||^2 / D_j^2. Here
-g(D) + mu (log det(A - D) + log det D) is raised by Newton steps while mu falls.
+g(D) + mu (log det(A - D) + log det(D - floor)) is raised by Newton steps while mu falls.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Root:
 
 
 def uniform_diagonal(problem: Candidates, k: int, include: Index) -> Array | None:
-    """The largest multiple of I, if its bound is better than that of the ridge; else None."""
+    """The largest multiple of I, if it is larger than the ridge by enough; else None."""
     search = _Search.of(problem, k, include, _MOST)
     return None if search is None else search.uniform()
 
@@ -113,17 +113,10 @@ class _Search:
         return None if search.multiple is None else search
 
     def uniform(self) -> Array | None:
-        """A multiple of I, if it is better than the ridge by enough."""
+        """A multiple of I, if it is larger than the ridge, and so better, by enough."""
         assert self.multiple is not None
         own = self.multiple / self.unit**2
-        ridge = self.problem.ridge
-        if ridge > 0:
-            if own[0] < (1.0 + _SHARE) * ridge:
-                return None
-            better = self._root(self.multiple, self.start).value
-            if better <= self._root(ridge * self.unit**2, self.start).value:
-                return None
-        return np.asarray(own)
+        return own if own[0] > (1.0 + _SHARE) * self.problem.ridge else None
 
     def best(self, known: Array | None, objective: float, late: Callable[[], bool]) -> Array | None:
         """What the barrier leads to, if that closes enough of the gap to the objective."""
