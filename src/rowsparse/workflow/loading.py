@@ -7,7 +7,9 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import file_digest
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +121,9 @@ def _arrow(path: Path) -> Loaded:
     with path.open("rb") as stream:
         is_file = stream.read(6) == b"ARROW1"
     read = polars.read_ipc if is_file else polars.read_ipc_stream
+    if "memory_map" in signature(read).parameters:
+        # Older versions map a file, and what a damaged one points to may lie outside of it.
+        read = partial(read, memory_map=False)
     return Loaded(frame=_columnar(read, path, "Arrow"))
 
 
