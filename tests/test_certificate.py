@@ -14,6 +14,7 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 from rowsparse import TopK
 from rowsparse.certificate import Proof, verify
+from rowsparse.certificate.steps import Dual, Kind
 
 
 @pytest.mark.parametrize("alpha", [0.1, 1.0])
@@ -133,6 +134,24 @@ def test_a_proof_that_leaves_out_columns_does_not_hold():
     X, y, selector = kept_proof()
     with pytest.raises(ValueError, match="leaves out columns"):
         verify(X, y, replace(selector.proof_, pool=selector.proof_.pool[:-1]))
+
+
+@pytest.mark.parametrize("part", ["dual", "fixed", "out"])
+def test_a_proof_that_counts_a_column_twice_does_not_hold(part):
+    X, y, selector = kept_proof(d=12, seed=2)
+
+    def doubled(step):
+        if step.kind != Kind.SCREEN or (part != "dual" and not getattr(step, part).size):
+            return step
+        if part == "dual":
+            twice = np.repeat(np.arange(step.dual.features.size), 2)
+            return replace(step, dual=Dual(step.dual.features[twice], step.dual.W[twice]))
+        return replace(step, **{part: np.repeat(getattr(step, part), 2)})
+
+    steps = [doubled(step) for step in selector.proof_.steps]
+    assert any(new is not old for new, old in zip(steps, selector.proof_.steps, strict=True))
+    with pytest.raises(ValueError, match="counts a column twice"):
+        verify(X, y, replace(selector.proof_, steps=steps))
 
 
 def test_a_diagonal_that_is_too_large_does_not_hold():

@@ -176,7 +176,7 @@ class Checker:
             own = {at for at in map(stands.get, include.tolist()) if at is not None}
             include = np.array(sorted(own), dtype=np.intp)
             k = min(k, pool.size)
-        if not complete:
+        if not complete or np.any(np.diff(pool) <= 0):
             raise ValueError("the proof does not hold: it leaves out columns of X.")
         chosen = self._positions(include)
         free = np.ones(pool.size, dtype=bool)
@@ -189,6 +189,8 @@ class Checker:
         at = np.minimum(np.searchsorted(self.pool, features), self.pool.size - 1)
         if not np.array_equal(self.pool[at], features):
             raise ValueError("the proof does not hold: it names columns that it does not have.")
+        if np.unique(at).size < at.size:
+            raise ValueError("the proof does not hold: it counts a column twice.")
         return at
 
     def _admissible(self, D: Array) -> Array:

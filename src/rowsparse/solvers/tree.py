@@ -106,8 +106,10 @@ class Subtree:
 
         ``bound`` may have lost to rounding what ``parent``, the bound of ``dual``, still has.
         """
-        self._record(node, Step(Kind.LAST) if bound >= parent else bounded(dual))
-        self._close(max(bound, parent))
+        # False for a bound that is not a number, too.
+        enough = bound >= parent
+        self._record(node, Step(Kind.LAST) if enough else bounded(dual))
+        self._close(bound if enough else parent)
 
     def _offer(self, features: Index, value: float) -> None:
         """Take a support that is better than the best one known."""
@@ -247,14 +249,14 @@ class Subtree:
         if count == 2 and free.size <= _PAIRS:
             self._close_last(node, self._best_pair(problem, chosen, free), node.bound, node.dual)
             return
-        s, force, q = np.zeros(len(problem)), np.zeros(len(problem)), relaxed.bound.q
+        names, q = problem.features, relaxed.bound.q
+        s, force = np.zeros(len(problem)), np.zeros(len(problem))
         s[relaxed.working], force[relaxed.working] = relaxed.s, relaxed.force
         if free.size < _COMPACT * len(problem):
             kept = np.sort(np.concatenate([chosen, free]))
             chosen, free = np.searchsorted(kept, chosen), np.searchsorted(kept, free)
             s, force, q, allowed = s[kept], force[kept], q[kept], allowed[kept]
-            home = Home.of(kept if home is None else home.kept[kept])
-            problem = self._homes.problem(home)
+            names, home = names[kept], Home.of(kept if home is None else home.kept[kept])
         branch = int(free[np.lexsort((q[free], s[free], force[free]))[-1]])
         rest = allowed.copy()
         rest[branch] = False
@@ -264,8 +266,8 @@ class Subtree:
             children.append(self._child(child, s, q))
         # Of the root, the dual point is shown to the user.
         dual = None if node.order else node.dual
-        feature = int(problem.features[branch])
-        self._record(node, Step(Kind.SPLIT, dual, feature, children=tuple(children)))
+        step = Step(Kind.SPLIT, dual, int(names[branch]), children=tuple(children))
+        self._record(node, step)
 
     def _child(self, node: Node, s: Array, q: Array) -> int:
         """Put a child on the heap, with where its relaxation starts; its key."""
