@@ -8,6 +8,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from sklearn.datasets import load_diabetes
+from sklearn.preprocessing import PolynomialFeatures
 
 from benchmarks.data import Data
 from benchmarks.tables import VERDICT, Table, verdict
@@ -52,7 +54,7 @@ def run(quick: bool) -> list[Table]:
     )
     for data in each(KEPT_SETS[:2] if quick else KEPT_SETS, kept):
         kept.rows.append(_kept(data, 2.0, 5))
-    return [_summary(tables, quick), *tables.values(), kept]
+    return [_summary(tables, quick), *tables.values(), _collinear(quick), kept]
 
 
 def _table(alpha: float, k: int, limit: float) -> Table:
@@ -105,6 +107,28 @@ def _row(data: Data, alpha: float, k: int, limit: float) -> dict[str, Any]:
         "found by": "search" if np.array_equal(proof.support, found.support) else "proof",
         VERDICT: _in_time(data.name, alpha, k, proven, seconds),
     }
+
+
+def _collinear(quick: bool) -> Table:
+    """Columns of which some are nearly collinear, and small ridges."""
+    limit = QUICK_LIMIT if quick else LIMIT
+    formats = {"alpha": "g", "k": "d", "objective": ".6g", "gap %": ".5f", "root gap %": ".2f"}
+    formats |= {"nodes": "d", "s": ".2f", "proven": ""}
+    table = Table(f"Diabetes with interactions and squares, at most {limit:g} s.", formats)
+    X, y = load_diabetes(return_X_y=True)
+    X = PolynomialFeatures(2, include_bias=False).fit_transform(X)
+    # The square of a column of two values is that column again.
+    X = np.delete(X, 20, axis=1)
+    for alpha, k in ((1e-3, 5), (1e-4, 5), (1e-3, 10)):
+        start = perf_counter()
+        options = {"alpha": alpha, "task": "regression", "random_state": 0}
+        selector = TopK(k, certify=True, time_limit=limit, **options).fit(X, y)
+        row = {"alpha": alpha, "k": k, "objective": selector.objective_}
+        row |= {"gap %": 100 * selector.gap_, "nodes": selector.n_nodes_}
+        row["root gap %"] = 100 * (1 - selector.root_bound_ / selector.objective_)
+        row |= {"s": perf_counter() - start, "proven": selector.status_ == "optimal"}
+        table.rows.append(row)
+    return table
 
 
 def _kept(data: Data, alpha: float, k: int) -> dict[str, Any]:
