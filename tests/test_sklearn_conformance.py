@@ -32,7 +32,7 @@ ARBITRARY = dict.fromkeys(
     [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")],
     "ten features of rank 8: the choice is arbitrary",
 )
-WITHOUT_RIDGE = ("CDLSR", "IPFS", "LpInf", "RPFS")
+WITHOUT_RIDGE = ("IPFS", "LpInf", "RPFS")
 
 
 @parametrize_with_checks(SELECTORS)
@@ -42,7 +42,7 @@ def test_scikit_learn_conformance(estimator, check):
 
 @pytest.mark.filterwarnings("ignore:n_features_to_select=10 is greater")
 @parametrize_with_checks(
-    [selector_info(name).cls() for name in list_selectors() if installed(name)],
+    [selector_info(name).cls(**FAST.get(name, {})) for name in list_selectors() if installed(name)],
     expected_failed_checks=lambda e: ARBITRARY if type(e).__name__ in WITHOUT_RIDGE else {},
 )
 def test_scikit_learn_conformance_without_arguments(estimator, check):
