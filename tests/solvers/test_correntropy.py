@@ -175,9 +175,9 @@ def test_reference_values():
     ("options", "message"),
     [
         ({"lam": 0.0}, "lam must be a number above 0"),
-        ({"sigma": "wide"}, "sigma must be one of 'adaptive'"),
-        ({"sigma": 0.0}, "sigma must be a number above 0"),
-        ({"sigma": None}, "sigma must be a number above 0"),
+        ({"sigma": "wide"}, "sigma must be 'adaptive', or a number above 0"),
+        ({"sigma": 0.0}, "sigma must be 'adaptive', or a number above 0"),
+        ({"sigma": None}, "sigma must be 'adaptive', or a number above 0"),
         ({"tol": 0.0}, "tol must be a number above 0 or None"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
     ],
