@@ -26,7 +26,7 @@ from rowsparse.certificate import verify
 # Relative rounding error of a computed objective, of itself and of the objective of nothing.
 _OBJECTIVE, _OF_TOTAL = 1e-9, 1e-13
 # How much less than the bound of the fit a checked proof may come to, from this ridge on.
-_CHECKED, _LEAST_RIDGE = 1e-9, 1e-10
+_CHECKED, _LEAST_RIDGE = 1e-9, 1e-6
 
 
 @dataclass(frozen=True)

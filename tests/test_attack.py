@@ -139,3 +139,24 @@ def test_a_moment_is_enough_for_a_valid_statement():
         assert selector.status_ == "gap"
         assert 0 <= selector.lower_bound_ <= selector.objective_
         assert np.isfinite([selector.root_bound_, selector.gap_]).all()
+
+
+def test_equal_targets_leave_nothing_but_zero():
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((18, 7)), np.full(18, 1326159.0781994963)
+    weights = rng.uniform(0.1, 3.0, 18)
+    options = {"task": "regression", "certify": True, "keep_proof": True, "random_state": 0}
+    selector = TopK(3, alpha=1e-6, **options).fit(X, y, sample_weight=weights)
+    assert statement(selector) == ("optimal", 0.0, 0.0)
+    assert verify(X, y, selector, sample_weight=weights) == 0.0
+
+
+def test_nothing_but_constant_columns_to_choose_from():
+    X = np.array([[1.0, 0.3], [1.0, -0.2], [1.0, 0.5], [1.0, 0.1]])
+    y = np.array([0, 1, 1, 0])
+    with pytest.warns(UserWarning, match="constant"):
+        selector = TopK(1, alpha=0, exclude=[1], certify=True, keep_proof=True, random_state=0).fit(
+            X, y
+        )
+    assert selector.status_ == "optimal"
+    assert verify(X, y, selector) == pytest.approx(2.0)

@@ -281,6 +281,8 @@ class Checker:
     def _every(self, choices: Choices) -> float:
         """The least objective of all choices, each from its own columns."""
         k = choices.chosen.size + choices.count
+        if k == 0:
+            return self.total * (1.0 - self.rounding)
         size = max(1, _BATCH_ENTRIES // ((self.Z.shape[0] + k) * max(k, 1)))
         bounds = [self._residuals(batch).min() for batch in _batches(choices, size)]
         return float(min(bounds, default=np.inf))

@@ -52,12 +52,13 @@ class Data:
     @classmethod
     def _weighted(cls, X: Array, Y: Array, weights: Array, problem: Problem) -> Data:
         share, largest, stored = weights / weights.sum(), np.abs(X).max(axis=0), X
+        constant = np.all(Y[:1] == Y, axis=0)
         # Twice: what rounding leaves of the first mean is not negligible where means are large.
         for _ in range(2):
             if problem.standardize or problem.fit_intercept:
                 X = X - share @ X
             if problem.fit_intercept:
-                Y = Y - share @ Y
+                Y = np.where(constant, 0.0, Y - share @ Y)
         if problem.standardize or problem.fit_intercept:
             spread = np.sqrt(share @ X**2)
             varies = spread > np.maximum(10 * _EPS * largest, np.finfo(np.float64).tiny)

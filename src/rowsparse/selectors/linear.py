@@ -112,6 +112,9 @@ class Problem:
         for _ in range(2 if self.fit_intercept else 0):
             offset = weights @ Y / weights.sum()
             Y, mean = Y - offset, mean + offset
+        if self.fit_intercept:
+            # Of equal numbers nothing is left, not even rounding.
+            Y[:, np.all(self.Y[:1] == self.Y, axis=0)] = 0.0
         if self.weights is None:
             return replace(self, Y=Y), mean
         design, _ = self.design.weighted(weights, center=False)

@@ -53,6 +53,9 @@ def enumerate_choices(
     each other, there is no such bound but 0.
     """
     k = chosen.size + count
+    if k == 0:
+        total = float(np.vdot(Y, Y))
+        return Enumeration(None, total * (1.0 - 2.0 * (len(Y) + 16) * _EPS), 1)
     best: Index | None = None
     least, bound, tried = np.inf, np.inf, 0
     for batch in _batches(free, count, max(1, _BATCH_ENTRIES // ((X.shape[0] + k) * max(k, 1)))):
