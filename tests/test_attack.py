@@ -160,3 +160,15 @@ def test_nothing_but_constant_columns_to_choose_from():
         )
     assert selector.status_ == "optimal"
     assert verify(X, y, selector) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_that_add_nothing_do_not_make_a_bound_larger(seed):
+    # Two of them complete every choice: no pair gains anything, and the bound is not that of pairs.
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.standard_normal((5, 3)), np.zeros((5, 4))])
+    y = rng.standard_normal(5)
+    with pytest.warns(UserWarning, match="constant"):
+        selector = TopK(5, alpha=1.1, standardize=False, certify=True, gap_tol=0.0).fit(X, y)
+    optimum = ExactProblem.of(X, y[:, None], 5, 1.1, standardize=False).best()
+    assert Fraction(selector.lower_bound_) <= optimum

@@ -57,8 +57,10 @@ class Remainder:
             g *= scale[rows, None]
             g -= E[:, rows].T @ E[:, columns]
             np.clip(g, -self._alike, self._alike, out=g)
-            least = max(enough * (1 - 1e-9), 1e-300)
-            share = np.minimum(self.gains, 2.0 * least) / least
+            share = np.full_like(self.gains, 2.0)  # no pair is too little
+            if enough > 0:
+                least = max(enough * (1 - 1e-9), 1e-300)
+                share = np.minimum(self.gains, 2.0 * least) / least
             reach = np.abs(g)
             reach += share[columns]
             i, j = np.nonzero(reach >= (1.0 - share[rows])[:, None])
