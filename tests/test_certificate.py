@@ -130,6 +130,16 @@ def test_a_proof_with_a_step_missing_does_not_hold():
             verify(X, y, replace(proof, steps=steps))
 
 
+@pytest.mark.parametrize(
+    "change", [{"k": "x"}, {"k": 99}, {"k": 0}, {"alpha": -1.0}, {"x_unit": 0.0}, {"y_unit": None}]
+)
+def test_a_question_that_nobody_asked_is_refused(change):
+    X, y, selector = kept_proof()
+    proof = selector.proof_
+    with pytest.raises(ValueError, match="are not possible"):
+        verify(X, y, replace(proof, problem=replace(proof.problem, **change)))
+
+
 def test_a_proof_that_leaves_out_columns_does_not_hold():
     X, y, selector = kept_proof()
     with pytest.raises(ValueError, match="leaves out columns"):

@@ -69,6 +69,7 @@ def verify(
     kept = proof if isinstance(proof, Proof) else getattr(proof, "proof_", None)
     if not isinstance(kept, Proof):
         raise ValueError("there is no proof to check: fit TopK with certify=True.")
+    kept.problem.check()
     data = Data.of(X, y, kept.problem, sample_weight)
     # What overflows proves nothing, and is taken for that.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -58,6 +58,14 @@ class Problem:
     x_unit: float
     y_unit: float
 
+    def check(self) -> None:
+        """Refuse a question that nobody can have asked."""
+        counts = isinstance(self.k, int) and 1 <= self.k <= self.n_features
+        numbers = (self.alpha, self.x_unit, self.y_unit)
+        finite = all(isinstance(v, (int, float)) and 0 <= v < np.inf for v in numbers)
+        if not (counts and finite and self.x_unit > 0 and self.y_unit > 0):
+            raise ValueError("the proof does not hold: its k, alpha or units are not possible.")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Proof:
