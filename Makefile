@@ -16,7 +16,7 @@ TORCH ?= torch==2.13.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test deep lint test-floor bench clean
+.PHONY: help demo test deep lint test-floor bench reproduce clean
 
 help: ## show this list
 	@echo "rowsparse: pick exactly k features. Targets:"
@@ -45,6 +45,10 @@ test-floor: $(FLOOR)/.test ## run the fast tests with the oldest supported depen
 
 bench: $(VENV)/.bench ## compare with other packages (slow)
 	@$(BIN)/python -m benchmarks
+
+# The comparison of all methods needs the packages that it compares with.
+reproduce: $(VENV)/.$(if $(filter league,$(PAPER)),bench,demo) ## run a paper's experiments, as PAPER=nie2010 [ARGS=--quick]
+	@$(BIN)/python -m reproduction $(if $(PAPER),$(PAPER),--help) $(ARGS)
 
 clean: ## remove environments, caches and what the targets wrote
 	@echo "clean: removing environments, caches, demo/, build/ and dist/"

@@ -11,8 +11,8 @@ from benchmarks.data import Data, MissingDataError, load
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import race
 from rowsparse.design import make_design
-from rowsparse.solvers.coordinate import cdlsr
 from rowsparse.solvers.solution import Solution
+from rowsparse.solvers.sparse.cdlsr import cdlsr
 
 K = 5
 STARTS = 40

@@ -16,7 +16,7 @@ from benchmarks.data import Data, for_each
 from benchmarks.tables import Table
 from benchmarks.timing import race, ratio
 from rowsparse.design import make_design
-from rowsparse.solvers.least_squares import l21_least_squares
+from rowsparse.solvers.l21.multitask_lasso import l21_least_squares
 
 TOL = 1e-6
 SHARES = (0.3, 0.05)

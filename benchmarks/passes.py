@@ -15,7 +15,7 @@ from benchmarks.certificate import Array
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import race
 from rowsparse.design import Design, make_design
-from rowsparse.solvers.topk import search
+from rowsparse.solvers.subset.search import search
 
 N, D, K, CLASSES = 2000, 100_000, 50, 10
 QUICK_D = 20_000

@@ -17,8 +17,8 @@ from benchmarks.topk import SETS, each, refitted
 from rowsparse import TopK
 from rowsparse.certificate import verify
 from rowsparse.design import make_design
-from rowsparse.solvers.proof import certify
-from rowsparse.solvers.topk import search
+from rowsparse.solvers.proof.prover import certify
+from rowsparse.solvers.subset.search import search
 
 QUICK_SETS = ("srbct", "leu", "allaml", "yale")
 LIMIT, QUICK_LIMIT = 60.0, 5.0

@@ -13,8 +13,8 @@ from benchmarks.data import Data, for_each
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import race, ratio, ratio_range
 from rowsparse.design import make_design
-from rowsparse.solvers.rfs import rfs
 from rowsparse.solvers.solution import Solution
+from rowsparse.solvers.sparse.rfs import rfs
 
 TOL = 1e-6
 LEAST_SPEEDUP = 300.0

@@ -14,10 +14,10 @@ from time import perf_counter
 from benchmarks.data import Data, for_each
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import race
-from rowsparse.experiments.declare import Paper, Row, Size
-from rowsparse.experiments.nie2010 import PAPER
-from rowsparse.experiments.runner import pending, run_paper
-from rowsparse.experiments.store import ResultStore
+from reproduction.declare import Paper, Row, Size
+from reproduction.nie2010 import PAPER
+from reproduction.runner import pending, run_paper
+from reproduction.store import ResultStore
 
 MOST_PERCENT = 2.0
 DATASETS = ("glioma", "allaml")

@@ -16,8 +16,8 @@ from benchmarks.data import Data, MissingDataError, load
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import Timed, race, race_again
 from rowsparse.design import make_design
-from rowsparse.solvers.coordinate import cdlsr
-from rowsparse.solvers.topk import DEFAULT_RESTARTS, SearchResult, search
+from rowsparse.solvers.sparse.cdlsr import cdlsr
+from rowsparse.solvers.subset.search import DEFAULT_RESTARTS, SearchResult, search
 
 SETS: tuple[str, ...] = ("srbct", "glioma", "allaml", "leu", "lung", "carcinom", "prostate_ge")
 SETS += ("lymphoma", "yale", "jaffe", "umist", "warppie10p", "coil20", "isolet", "usps")

@@ -17,23 +17,37 @@ from rowsparse import selectors
 ROOT = Path(rowsparse.__file__).parent
 
 # From the first room to the last. A module may import from its own room and from earlier ones.
-LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_arrays", "_compat", "_files", "_mat", "_npz", "_parameters", "_validation"}),
-    frozenset({"rows", "design", "targets"}),
-    frozenset({"certificate"}),
-    frozenset({"solvers", "deep"}),
-    frozenset({"selectors"}),
-    frozenset({"datasets"}),
-    frozenset({"evaluation"}),
-    frozenset({"__init__"}),  # the public names
-    frozenset({"experiments", "demo", "workflow"}),
-    frozenset({"report"}),
-    frozenset({"cli"}),
-    frozenset({"__main__"}),
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("_arrays", "_compat", "_files", "_mat", "_npz", "_parameters", "_validation"),
+    ("rows", "design", "targets"),
+    ("certificate",),
+    ("solvers.solution", "solvers.ridge", "solvers.proximal"),
+    ("solvers.subset", "solvers.filters"),
+    ("solvers.l21", "solvers.proof", "solvers.subspace"),
+    ("solvers.sparse", "deep"),
+    ("selectors.registry", "selectors.base"),
+    (
+        "selectors.topk",
+        "selectors.sparse",
+        "selectors.filters",
+        "selectors.subspace",
+        "selectors.deep",
+        "selectors.baseline",
+    ),
+    ("selectors.meta",),
+    ("selectors",),  # the public names
+    ("datasets",),
+    ("evaluation",),
+    ("__init__",),
+    ("workflow", "demo"),
+    ("report",),
+    ("cli",),
+    ("__main__",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
+SPLIT = ("solvers", "selectors")  # these have rooms of their own
 WITHOUT_SKLEARN = {"rows", "design", "solvers", "deep"}
-EXTRAS_ALLOWED = {"cli", "report", "demo", "experiments"}
+EXTRAS_ALLOWED = {"cli", "report", "demo"}
 CORE_PACKAGES = {"numpy", "scipy", "sklearn", "array_api_compat", "rowsparse"}
 
 EXTRAS = ["jinja2", "matplotlib", "pandas", "polars", "pooch", "pyarrow", "rich", "torch", "typer"]
@@ -63,7 +77,8 @@ def dotted_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-SOURCES = {dotted_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+# Empty packages hold nothing that could import.
+SOURCES = {dotted_name(p): p for p in sorted(ROOT.rglob("*.py")) if p.stat().st_size}
 
 
 def is_type_checking(node: ast.stmt) -> bool:
@@ -104,9 +119,22 @@ def imports_of(module: str) -> list[Import]:
     return imports_in(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
 
 
-def room_of(module: str) -> str:
+def floor_of(module: str) -> str:
+    """The first part of a module's name below the package."""
     _, _, rest = module.partition(".")
     return rest.split(".")[0] if rest else "__init__"
+
+
+def room_of(module: str) -> str:
+    """What stands for a module in LAYERS."""
+    parts = module.split(".")[1:3]
+    return ".".join(parts) if parts and parts[0] in SPLIT else floor_of(module)
+
+
+def picture() -> str:
+    """LAYERS as the README shows them."""
+    shown = [" ".join(rooms) for rooms in LAYERS if not rooms[0].startswith("_")]
+    return "\n".join(f"{'└> ' if at else '   '}{line}" for at, line in enumerate(shown))
 
 
 def internal_target(item: Import) -> str | None:
@@ -157,12 +185,17 @@ def test_every_module_has_a_room(module: str) -> None:
     assert room_of(module) in RANK, f"give {room_of(module)!r} a place in LAYERS"
 
 
+def test_the_readme_shows_the_rooms_in_their_order() -> None:
+    readme = Path(__file__).parents[1] / "README.md"
+    assert picture() in readme.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("module", SOURCES)
 def test_imports_go_one_way(module: str) -> None:
     assert upward_imports(module, imports_of(module)) == []
 
 
-@pytest.mark.parametrize("module", [name for name in SOURCES if room_of(name) in WITHOUT_SKLEARN])
+@pytest.mark.parametrize("module", [name for name in SOURCES if floor_of(name) in WITHOUT_SKLEARN])
 def test_solvers_know_no_sklearn(module: str) -> None:
     assert not reaches(module, "sklearn")
 
@@ -173,12 +206,12 @@ def test_nothing_imports_the_command_line(module: str) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("module", [name for name in SOURCES if room_of(name) != "_compat"])
+@pytest.mark.parametrize("module", [name for name in SOURCES if floor_of(name) != "_compat"])
 def test_private_sklearn_names_only_in_compat(module: str) -> None:
     assert private_sklearn(module, imports_of(module)) == []
 
 
-@pytest.mark.parametrize("module", [n for n in SOURCES if room_of(n) not in EXTRAS_ALLOWED])
+@pytest.mark.parametrize("module", [n for n in SOURCES if floor_of(n) not in EXTRAS_ALLOWED])
 def test_core_imports_only_core_packages(module: str) -> None:
     allowed = CORE_PACKAGES | sys.stdlib_module_names
     found = [i for i in imports_of(module) if i.at_import and i.package not in allowed]
@@ -225,7 +258,10 @@ print("imported")
 
 def test_the_stub_of_the_selectors_has_the_names_of_the_package() -> None:
     stub = (ROOT / "selectors" / "__init__.pyi").read_text(encoding="utf-8")
-    found = [(item.module.rpartition(".")[2], item.name) for item in imports_in(stub, "x")]
+    found = [
+        (item.module.removeprefix("rowsparse.selectors."), item.name)
+        for item in imports_in(stub, "x")
+    ]
     assert sorted(found) == sorted(
         (module, name) for module, names in selectors.MODULES.items() for name in names
     )
@@ -235,7 +271,7 @@ def test_the_stub_of_the_selectors_has_the_names_of_the_package() -> None:
 
 def test_every_module_that_registers_a_selector_is_listed() -> None:
     registering = {
-        module.rpartition(".")[2]
+        module.removeprefix("rowsparse.selectors.")
         for module in SOURCES
         if module.startswith("rowsparse.selectors.")
         and "\n@register(" in SOURCES[module].read_text(encoding="utf-8")
@@ -245,7 +281,7 @@ def test_every_module_that_registers_a_selector_is_listed() -> None:
 
 
 def test_no_public_name_of_the_selectors_is_that_of_a_module() -> None:
-    modules = {module.rpartition(".")[2] for module in SOURCES}
+    modules = {p.stem for p in (ROOT / "selectors").iterdir()}
     assert modules.isdisjoint(selectors.__all__)
 
 
@@ -254,16 +290,17 @@ def test_a_selector_is_loaded_without_the_others() -> None:
 import sys
 from rowsparse import TopK, get_selector
 get_selector("topk", 3)
-print("rowsparse.selectors.rfs" in sys.modules)
+print("rowsparse.selectors.sparse.rfs" in sys.modules)
 get_selector("rfs", 3)
-print("rowsparse.selectors.rfs" in sys.modules)
+print("rowsparse.selectors.sparse.rfs" in sys.modules)
 """
     assert run_script(script).split() == ["False", "True"]
 
 
 def test_the_rules_catch_what_they_forbid() -> None:
-    bad = "from ..selectors import base\ndef f():\n    from rowsparse import cli\n"
-    found = upward_imports("rowsparse.solvers.x", imports_in(bad, "rowsparse.solvers.x"))
+    bad = "from ...selectors import base\ndef f():\n    from rowsparse import cli\n"
+    module = "rowsparse.solvers.sparse.x"
+    found = upward_imports(module, imports_in(bad, module))
     assert [text.split(" imports ")[1] for text in found] == [
         "rowsparse.selectors.base",
         "rowsparse.cli",

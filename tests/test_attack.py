@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks.attack import draw, judge
-from benchmarks.exact import ExactProblem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.attack import draw, judge
+from benchmarks.exact import ExactProblem
 from rowsparse import TopK
 from rowsparse.certificate import verify
 
@@ -49,7 +49,7 @@ def test_the_oracle_equals_plain_enumeration():
 
 
 def test_a_false_claim_would_be_found(monkeypatch):
-    from rowsparse.solvers.certificate import Candidates
+    from rowsparse.solvers.proof.candidates import Candidates
 
     honest = Candidates.bound
 

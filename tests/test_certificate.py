@@ -250,7 +250,7 @@ def test_time_limit_leaves_a_valid_bound():
 
 
 def test_interrupt_keeps_the_best_answer_if_a_time_limit_was_set(monkeypatch):
-    from rowsparse.solvers import tree
+    from rowsparse.solvers.proof import tree
 
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((60, 200)), rng.integers(0, 3, 60)

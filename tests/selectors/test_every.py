@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rowsparse import get_selector, list_selectors, selector_info
-from rowsparse.selectors.base import BaseSelector
+from rowsparse.selectors.base.selector import BaseSelector
 from rowsparse.selectors.registry import KINDS, register
 
 from .cases import all_selectors

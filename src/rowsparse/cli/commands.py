@@ -84,7 +84,7 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(root)
-    for command in (select, verify, compare, path, methods, datasets, reproduce, demo):
+    for command in (select, verify, compare, path, methods, datasets, demo):
         app.command()(command)
     return app
 
@@ -277,38 +277,6 @@ def datasets(debug: Debug = False) -> None:
     from rowsparse.cli.listings import list_sets
 
     raise typer.Exit(ended(list_sets, debug=debug))
-
-
-def reproduce(
-    paper: Annotated[str, typer.Argument(help="The paper, as nie2010.", show_default=False)],
-    only: Annotated[
-        str | None, typer.Option(help="A single table or figure.", show_default=False)
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A trial of a minute or two.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for results and page.")] = Path("reproduction"),
-    jobs: Annotated[int, typer.Option(help="Number of processes.", min=1)] = 1,
-    task_limit: Annotated[
-        float | None, typer.Option(help="Seconds that one task may take.", show_default=False)
-    ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try again what failed.")] = False,
-    rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Write the page from kept results, run nothing.")
-    ] = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Run a paper's experiments, or what is left of them, and write its page."""
-    from rowsparse.cli.reproduce import run_reproduce
-
-    raise typer.Exit(
-        ended(
-            lambda: run_reproduce(
-                paper, out, only=only, quick=quick, jobs=jobs, task_limit=task_limit,
-                retry=retry, rebuild=rebuild, quiet=quiet,
-            ),
-            debug=debug,
-        )
-    )  # fmt: skip
 
 
 def demo(

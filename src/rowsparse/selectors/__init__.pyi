@@ -1,40 +1,40 @@
-from rowsparse.selectors.all_features import AllFeatures as AllFeatures
-from rowsparse.selectors.cdlsr import CDLSR as CDLSR
-from rowsparse.selectors.concrete_autoencoder import ConcreteAutoencoder as ConcreteAutoencoder
-from rowsparse.selectors.covariance_thresholding import (
-    CovarianceThresholding as CovarianceThresholding,
-)
-from rowsparse.selectors.crfs import CRFS as CRFS
-from rowsparse.selectors.firdl import FIRDL as FIRDL
-from rowsparse.selectors.fspca import FSPCA as FSPCA
-from rowsparse.selectors.ilfs import ILFS as ILFS
-from rowsparse.selectors.information_gain import InformationGain as InformationGain
-from rowsparse.selectors.ipfs import IPFS as IPFS
-from rowsparse.selectors.lpinf import LpInf as LpInf
-from rowsparse.selectors.mrmr import MRMR as MRMR
-from rowsparse.selectors.mtfs import MTFS as MTFS
-from rowsparse.selectors.nmapg import NmAPG as NmAPG
-from rowsparse.selectors.path import TopKPath as TopKPath
-from rowsparse.selectors.path import topk_path as topk_path
-from rowsparse.selectors.projected_gradient import ProjectedGradient as ProjectedGradient
+from rowsparse.selectors.baseline.all_features import AllFeatures as AllFeatures
+from rowsparse.selectors.baseline.ridge_ranking import RidgeRanking as RidgeRanking
+from rowsparse.selectors.deep.concrete_autoencoder import ConcreteAutoencoder as ConcreteAutoencoder
+from rowsparse.selectors.deep.firdl import FIRDL as FIRDL
+from rowsparse.selectors.filters.information_gain import InformationGain as InformationGain
+from rowsparse.selectors.filters.mrmr import MRMR as MRMR
+from rowsparse.selectors.filters.relieff import ReliefF as ReliefF
+from rowsparse.selectors.filters.univariate import FisherScore as FisherScore
+from rowsparse.selectors.filters.univariate import FStatistic as FStatistic
+from rowsparse.selectors.filters.univariate import TTest as TTest
+from rowsparse.selectors.meta.stability_selection import Stability as Stability
+from rowsparse.selectors.meta.stability_selection import StabilitySelection as StabilitySelection
+from rowsparse.selectors.meta.stability_selection import stability as stability
+from rowsparse.selectors.meta.topk_cv import TopKCV as TopKCV
 from rowsparse.selectors.registry import SelectorInfo as SelectorInfo
 from rowsparse.selectors.registry import get_selector as get_selector
 from rowsparse.selectors.registry import list_selectors as list_selectors
 from rowsparse.selectors.registry import selector_info as selector_info
-from rowsparse.selectors.relieff import ReliefF as ReliefF
-from rowsparse.selectors.rfs import RFS as RFS
-from rowsparse.selectors.rfs import RFSPath as RFSPath
-from rowsparse.selectors.rfs import rfs_path as rfs_path
-from rowsparse.selectors.ridge_ranking import RidgeRanking as RidgeRanking
-from rowsparse.selectors.rpfs import RPFS as RPFS
-from rowsparse.selectors.s2dfs import S2DFS as S2DFS
-from rowsparse.selectors.slap import SLAP as SLAP
-from rowsparse.selectors.smoothed_l20 import SmoothedL20 as SmoothedL20
-from rowsparse.selectors.subsampling import Stability as Stability
-from rowsparse.selectors.subsampling import StabilitySelection as StabilitySelection
-from rowsparse.selectors.subsampling import stability as stability
-from rowsparse.selectors.topk import TopK as TopK
-from rowsparse.selectors.topk_cv import TopKCV as TopKCV
-from rowsparse.selectors.univariate import FisherScore as FisherScore
-from rowsparse.selectors.univariate import FStatistic as FStatistic
-from rowsparse.selectors.univariate import TTest as TTest
+from rowsparse.selectors.sparse.cdlsr import CDLSR as CDLSR
+from rowsparse.selectors.sparse.crfs import CRFS as CRFS
+from rowsparse.selectors.sparse.ipfs import IPFS as IPFS
+from rowsparse.selectors.sparse.lpinf import LpInf as LpInf
+from rowsparse.selectors.sparse.mtfs import MTFS as MTFS
+from rowsparse.selectors.sparse.nmapg import NmAPG as NmAPG
+from rowsparse.selectors.sparse.projected_gradient import ProjectedGradient as ProjectedGradient
+from rowsparse.selectors.sparse.rfs import RFS as RFS
+from rowsparse.selectors.sparse.rfs import RFSPath as RFSPath
+from rowsparse.selectors.sparse.rfs import rfs_path as rfs_path
+from rowsparse.selectors.sparse.rpfs import RPFS as RPFS
+from rowsparse.selectors.sparse.smoothed_l20 import SmoothedL20 as SmoothedL20
+from rowsparse.selectors.subspace.covariance_thresholding import (
+    CovarianceThresholding as CovarianceThresholding,
+)
+from rowsparse.selectors.subspace.fspca import FSPCA as FSPCA
+from rowsparse.selectors.subspace.ilfs import ILFS as ILFS
+from rowsparse.selectors.subspace.s2dfs import S2DFS as S2DFS
+from rowsparse.selectors.subspace.slap import SLAP as SLAP
+from rowsparse.selectors.topk.path import TopKPath as TopKPath
+from rowsparse.selectors.topk.path import topk_path as topk_path
+from rowsparse.selectors.topk.topk import TopK as TopK

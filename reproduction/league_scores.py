@@ -1,0 +1,341 @@
+"""The numbers of the league table, from its rows: scores, places, ranks, times and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+from scipy.stats import t as student
+
+from reproduction.declare import Row
+from rowsparse._arrays import Array
+from rowsparse.datasets import dataset_info
+from rowsparse.evaluation import Comparison, compare_over_datasets
+from rowsparse.evaluation.comparison import holm
+from rowsparse.selectors import list_selectors, selector_info
+
+__all__ = [
+    "DEEP",
+    "JUDGES",
+    "OUR_METHOD",
+    "REFERENCE",
+    "Rival",
+    "Scores",
+    "family",
+    "label",
+    "outcome",
+    "p_of_folds",
+]
+
+# Classifiers by the names that are shown, and as they are called in the rows.
+JUDGES = {"1-NN": "nn", "linear SVM": "svm", "random forest": "forest"}
+OUR_METHOD = "topk"
+# What selects nothing, and has therefore no rank among those that do.
+REFERENCE = "allfeatures"
+DEEP = tuple(list_selectors(kind="deep"))
+PEER_LABELS = {
+    "sklearn-f": "SelectKBest (F)",
+    "sklearn-mi": "SelectKBest (MI)",
+    "sklearn-rfe": "RFE (linear SVM)",
+    "sklearn-l1": "SelectFromModel (ℓ1 logistic)",
+    "sklearn-forest": "SelectFromModel (forest)",
+    "abess": "abess",
+    "fastcan": "fastcan",
+    "mrmr-selection": "mrmr-selection",
+}
+# Worse than any score: the place of a method that has none.
+_NONE = -1.0
+# Test samples for each training sample, in five folds.
+_TEST_SHARE = 0.25
+
+
+def label(method: str) -> str:
+    """What a method is called on the page."""
+    return PEER_LABELS.get(method) or selector_info(method).cls.__name__
+
+
+def family(method: str) -> str:
+    """Its kind in the registry; ``unsupervised`` without targets, and ``package`` for a peer."""
+    if method in PEER_LABELS:
+        return "package"
+    info = selector_info(method)
+    return info.kind if info.supervised or info.kind in ("baseline", "deep") else "unsupervised"
+
+
+def outcome(row: Row) -> str:
+    """How a task ended: nothing if well."""
+    error = str(row.get("error", ""))
+    if not error:
+        return ""
+    kind = error.partition(":")[0]
+    known = {
+        "TimeoutError": "out of time",
+        "ImportError": "not installed",
+        "ModuleNotFoundError": "not installed",
+    }
+    return known.get(kind, "failed")
+
+
+def p_of_folds(differences: Sequence[float]) -> float:
+    """Whether differences over the folds of repeated cross-validation are more than noise.
+
+    Student's test with the variance of Nadeau and Bengio (2003): folds share training samples.
+    """
+    found = np.asarray(differences, dtype=np.float64)
+    n = found.size
+    if n < 2 or not found.any():
+        return 1.0
+    spread = float(np.sqrt((1 / n + _TEST_SHARE) * found.var(ddof=1)))
+    if spread == 0:
+        return 0.0
+    return float(2 * student.sf(abs(found.mean()) / spread, n - 1))
+
+
+class Rival(NamedTuple):
+    """On how many sets a method and another both have a result, it is better, worse; and p."""
+
+    name: str
+    sets: int
+    better: int
+    worse: int
+    p: float
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores of methods on data sets.
+
+    Attributes
+    ----------
+    rows : list of Row
+        What was run.
+    metric : {"accuracy", "f1"}
+        What counts.
+    datasets, methods : tuple of str
+        Those with rows; methods without the reference and without what is not installed.
+    ks : tuple of int
+        Numbers of features.
+    table : array of shape (n_datasets, n_methods, n_judges, n_ks)
+        NaN where there is no result.
+    """
+
+    rows: list[Row]
+    metric: str
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    ks: tuple[int, ...]
+    table: Array
+
+    @classmethod
+    def of(cls, rows: list[Row], metric: str) -> Scores:
+        """The scores that rows hold."""
+        absent = {row["method"] for row in rows if outcome(row) == "not installed"}
+        kept = [row for row in rows if row["method"] not in {REFERENCE, *absent}]
+        datasets = tuple(dict.fromkeys(row["dataset"] for row in kept))
+        methods = tuple(dict.fromkeys(row["method"] for row in kept))
+        ks = tuple(sorted({row["k"] for row in kept if "k" in row}))
+        table = np.full((len(datasets), len(methods), len(JUDGES), len(ks)), np.nan)
+        cells: dict[tuple[int, int, int], dict[tuple[int, int], float]] = {}
+        for row in kept:
+            for at, code in enumerate(JUDGES.values()):
+                value = row.get(f"{metric}_{code}")
+                if value is not None:
+                    cell = (datasets.index(row["dataset"]), at, ks.index(row["k"]))
+                    place = (methods.index(row["method"]), row["split"])
+                    cells.setdefault(cell, {})[place] = value
+        for (dataset, judge, k), found in cells.items():
+            for method, value in _means(found).items():
+                table[dataset, method, judge, k] = value
+        return cls(rows, metric, datasets, methods, ks, table)
+
+    # ------------------------------------------------------------------ what took part
+    @property
+    def seen(self) -> Array:
+        """Whether a method was run on a data set, with a result or without; sets x methods."""
+        pairs = {(row["dataset"], row["method"]) for row in self.rows}
+        return np.array([[(d, m) in pairs for m in self.methods] for d in self.datasets])
+
+    @property
+    def ranked(self) -> tuple[int, ...]:
+        """The methods that are to run everywhere."""
+        return tuple(at for at, name in enumerate(self.methods) if name not in DEEP)
+
+    @property
+    def complete(self) -> tuple[int, ...]:
+        """The data sets on which all of those were run."""
+        if not self.ranked:
+            return ()
+        return tuple(np.flatnonzero(self.seen[:, list(self.ranked)].all(axis=1)).tolist())
+
+    def blocks(self, datasets: Iterable[int] | None = None) -> list[list[int]]:
+        """Data sets in groups that share no samples."""
+        groups: list[list[int]] = []
+        for at in self.complete if datasets is None else datasets:
+            same = dataset_info(self.datasets[at]).same_samples
+            home = next((g for g in groups if any(self.datasets[i] in same for i in g)), None)
+            if home is None:
+                groups.append([at])
+            else:
+                home.append(at)
+        return groups
+
+    def outcomes(self, dataset: str, method: str) -> list[str]:
+        """How the repetitions ended that did not end well."""
+        own = [r for r in self.rows if r["dataset"] == dataset and r["method"] == method]
+        return [outcome(row) for row in own if outcome(row)]
+
+    # ----------------------------------------------------------------- means and ranks
+    def mean(self, judge: str | None = None, k: int | None = None) -> Array:
+        """Mean scores over judges and k, of shape (n_datasets, n_methods)."""
+        judges = slice(None) if judge is None else [list(JUDGES).index(judge)]
+        part = self.table[:, :, judges]
+        part = part if k is None else part[..., [self.ks.index(k)]]
+        return _mean_of_known(part.reshape(*part.shape[:2], -1))
+
+    def by_block(self, methods: Sequence[int], groups: list[list[int]], **which: Any) -> Array:
+        """Mean scores of groups of data sets; -1 for a method without any."""
+        scores = self.mean(**which)[:, list(methods)]
+        table = np.array([_mean_of_known(scores[group].T) for group in groups])
+        # Labels of few features leave no result for anyone at large k.
+        table = table.reshape(len(groups), len(methods))
+        table = table[~np.isnan(table).all(axis=1)]
+        return np.where(np.isnan(table), _NONE, table)
+
+    def comparison(self, **which: Any) -> Comparison | None:
+        """The ranked methods over the groups of complete sets; None if there is too little."""
+        return self._compared(self.ranked, self.blocks(), **which)
+
+    def compared_on(self, methods: Sequence[int], datasets: Sequence[int]) -> Comparison | None:
+        """The same for other methods and data sets."""
+        return self._compared(methods, self.blocks(datasets))
+
+    def _compared(
+        self, methods: Sequence[int], groups: list[list[int]], **which: Any
+    ) -> Comparison | None:
+        if len(methods) < 2 or not groups:
+            return None
+        table = self.by_block(methods, groups, **which)
+        if len(table) < 2:
+            return None
+        return compare_over_datasets(table, [self.methods[at] for at in methods])
+
+    def places(self, **which: Any) -> Array:
+        """Place of every method on every data set, 1 the best; NaN where it was not run."""
+        scores = self.mean(**which)
+        scores = np.where(np.isnan(scores) & self.seen, _NONE, scores)
+        found = np.full(scores.shape, np.nan)
+        for at, line in enumerate(scores):
+            known = ~np.isnan(line)
+            if known.any() and line[known].max() > _NONE:
+                found[at, known] = rankdata(-line[known], method="min")
+        return found
+
+    def against(self, method: str, **which: Any) -> list[Rival]:
+        """Every other ranked method, on the groups where both have a result; p is Holm's."""
+        names = [self.methods[at] for at in self.ranked]
+        groups = self.blocks()
+        if method not in names or not groups:
+            return []
+        table = self.by_block(self.ranked, groups, **which)
+        own = table[:, names.index(method)]
+        found = []
+        for at, name in enumerate(names):
+            both = (table[:, at] > _NONE) & (own > _NONE)
+            if name != method and len(table) > 1:
+                found.append(_rival(name, table[both, at], own[both]))
+        corrected = holm([rival.p for rival in found])
+        return [rival._replace(p=float(p)) for rival, p in zip(found, corrected, strict=True)]
+
+    # --------------------------------------------------------------- folds, objectives, time
+    def fold_scores(self, dataset: str, method: str, k: int) -> dict[tuple[int, int], float]:
+        """Score of every fold, the mean of its judges, by repetition and number of the fold."""
+        return {
+            (row["split"], at): float(text)
+            for row in self.rows
+            if (row["dataset"], row["method"], row.get("k")) == (dataset, method, k)
+            for at, text in enumerate(str(row.get("folds", "")).split())
+        }
+
+    def lead(self, dataset: str, first: str, second: str, k: int) -> tuple[float, float]:
+        """By how much the first is better on the folds that both have, and the p-value."""
+        one, two = (self.fold_scores(dataset, name, k) for name in (first, second))
+        differences = [one[at] - two[at] for at in one if at in two]
+        if not differences:
+            return float("nan"), 1.0
+        return float(np.mean(differences)), p_of_folds(differences)
+
+    def training(self, dataset: str, k: int, what: str) -> dict[str, float]:
+        """A figure of the training samples of the first repetition, by method."""
+        return {
+            row["method"]: row[what]
+            for row in self.rows
+            if (row["dataset"], row.get("k"), row["split"]) == (dataset, k, 0)
+            and row.get(what) is not None
+            and row["method"] in self.methods
+        }
+
+    def seconds(self) -> Array:
+        """Mean seconds to select for all k in one fold, of shape (n_datasets, n_methods)."""
+        times: dict[tuple[str, str, int], list[Row]] = {}
+        for row in self.rows:
+            if row.get("seconds") is not None and row["method"] in self.methods:
+                times.setdefault((row["dataset"], row["method"], row["split"]), []).append(row)
+        found: dict[tuple[str, str], list[float]] = {}
+        for (dataset, method, _), rows in times.items():
+            own = [row["seconds"] for row in rows]
+            found.setdefault((dataset, method), []).append(
+                max(own) if rows[0].get("shared") else sum(own)
+            )
+        return np.array(
+            [
+                [np.mean(found[d, m]) if (d, m) in found else np.nan for m in self.methods]
+                for d in self.datasets
+            ]
+        )
+
+    def reference(self, dataset: str) -> float:
+        """Mean score of all features."""
+        own = [r for r in self.rows if (r["dataset"], r["method"]) == (dataset, REFERENCE)]
+        names = [f"{self.metric}_{code}" for code in JUDGES.values()]
+        found = [[row[name] for row in own if row.get(name) is not None] for name in names]
+        means = [np.mean(values) for values in found if values]
+        return float(np.mean(means)) if means else float("nan")
+
+
+def _rival(name: str, scores: Array, own: Array) -> Rival:
+    """A method by its scores and those of another on the same sets."""
+    p = 1.0
+    if scores.size > 1:
+        pair = compare_over_datasets(np.column_stack([scores, own]), ["a", "b"])
+        p = float(pair.wilcoxon_p[0, 1])
+    return Rival(name, scores.size, int((scores > own).sum()), int((scores < own).sum()), p)
+
+
+def _means(found: dict[tuple[int, int], float]) -> dict[int, float]:
+    """Mean of every method over its repetitions, by (method, repetition).
+
+    Some repetitions are easier than others. What a method with fewer of them is above or below
+    those that have all, on the same folds, is added to their mean.
+
+    >>> {m: round(v, 3) for m, v in _means({(0, 0): 0.5, (0, 1): 0.7, (1, 0): 0.6}).items()}
+    {0: 0.6, 1: 0.7}
+    """
+    methods, splits = (sorted({key[at] for key in found}) for at in (0, 1))
+    full = [m for m in methods if all((m, s) in found for s in splits)]
+    ease = {s: float(np.mean([found[m, s] for m in full])) if full else 0.0 for s in splits}
+    middle = float(np.mean(list(ease.values())))
+    return {
+        m: float(np.mean([found[m, s] - ease[s] for s in splits if (m, s) in found])) + middle
+        for m in methods
+    }
+
+
+def _mean_of_known(values: Array) -> Array:
+    """Mean over the last axis of what is not NaN; NaN if all is."""
+    known = ~np.isnan(values)
+    count = known.sum(axis=-1)
+    total = np.where(known, values, 0.0).sum(axis=-1)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)

@@ -1,0 +1,179 @@
+"""Runs what is not done yet, in processes, and keeps every result at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from reproduction.declare import Experiment, Paper, Row, Size, Task
+from reproduction.store import ResultStore
+
+__all__ = ["Progress", "limited", "pending", "run_paper"]
+
+Run = Callable[[Task], list[Row]]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands: tasks done and in all, seconds so far, and an estimate of those left."""
+
+    done: int
+    total: int
+    failed: int
+    seconds: float
+    seconds_left: float
+    last: str
+
+
+def pending(
+    paper: Paper, store: ResultStore, size: Size, only: str | None = None
+) -> list[tuple[Run, Task]]:
+    """The tasks that the store does not have yet."""
+    done = store.done()
+    return [
+        (experiment.run, task)
+        for experiment in paper.chosen(only)
+        for task in _unique(experiment, size)
+        if task.key not in done
+    ]
+
+
+def _unique(experiment: Experiment, size: Size) -> list[Task]:
+    return list({task.key: task for task in experiment.tasks(size)}.values())
+
+
+def run_paper(
+    paper: Paper,
+    store: ResultStore,
+    size: Size,
+    *,
+    only: str | None = None,
+    n_jobs: int = 1,
+    time_limit: float | None = None,
+    progress: Callable[[Progress], None] = lambda progress: None,
+) -> int:
+    """Do all tasks of a paper that are not done; how many failed.
+
+    Parameters
+    ----------
+    paper : Paper
+        What to run.
+    store : ResultStore
+        Where results are kept; what it has is not run again.
+    size : Size
+        How much of it.
+    only : str, optional
+        Name of a single experiment.
+    n_jobs : int, default=1
+        Number of processes.
+    time_limit : float, optional
+        Seconds that one task may take; it is then stored as failed.
+    progress : callable
+        Told after every task.
+
+    Returns
+    -------
+    int
+        Number of tasks that ended in an error; the error is in their row.
+    """
+    work = pending(paper, store, size, only)
+    start, failed = time.perf_counter(), 0
+    for done, (task, rows, seconds) in enumerate(_results(work, n_jobs, time_limit), start=1):
+        store.put(task, rows, seconds)
+        failed += any(row.get("error") for row in rows)
+        spent = time.perf_counter() - start
+        left = spent / done * (len(work) - done)
+        progress(Progress(done, len(work), failed, spent, left, task.key))
+    return failed
+
+
+def _results(
+    work: list[tuple[Run, Task]], n_jobs: int, time_limit: float | None
+) -> Iterator[tuple[Task, list[Row], float]]:
+    if n_jobs == 1:
+        for run, task in work:
+            yield task, *_done(run, task, time_limit)
+        return
+    waiting = iter(work)
+    # Few are handed out ahead, so that little is lost when the run is stopped.
+    with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
+        running: dict[Future[Any], Task] = {}
+
+        def hand_out() -> None:
+            for run, task in waiting:
+                running[pool.submit(_done, run, task, time_limit)] = task
+                if len(running) >= 2 * n_jobs:
+                    return
+
+        hand_out()
+        try:
+            while running:
+                ready, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in ready:
+                    yield running.pop(future), *future.result()
+                hand_out()
+        except BrokenProcessPool:
+            names = ", ".join(sorted(task.key for task in running.values()))
+            raise RuntimeError(
+                f"A process died, for lack of memory perhaps, while these were running: {names}."
+            ) from None
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _done(run: Run, task: Task, time_limit: float | None) -> tuple[list[Row], float]:
+    """Rows and seconds of a task; an error becomes a row."""
+    start = time.perf_counter()
+    with warnings.catch_warnings(), threadpool_limits(1):
+        # Runs of published settings warn by the thousand that they did not converge.
+        warnings.simplefilter("ignore")
+        try:
+            with limited(time_limit):
+                rows = run(task)
+        except Exception as error:
+            rows = [
+                {
+                    "dataset": task.dataset,
+                    "method": task.method,
+                    "split": task.split,
+                    "error": f"{type(error).__name__}: {error}",
+                }
+            ]
+    return rows, time.perf_counter() - start
+
+
+@contextmanager
+def limited(seconds: float | None, *, processor: bool = False) -> Iterator[None]:
+    """Raise TimeoutError in the block after so many seconds, where the system can do that.
+
+    Seconds on the clock, or of the processor, which do not depend on what else is running.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if seconds is None or not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+    timer = signal.ITIMER_PROF if processor else signal.ITIMER_REAL
+    number = signal.SIGPROF if processor else signal.SIGALRM
+
+    def expired(number: int, frame: Any) -> None:
+        raise TimeoutError(f"stopped after {seconds:g} seconds")
+
+    before = signal.signal(number, expired)
+    signal.setitimer(timer, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(timer, 0.0)
+        signal.signal(number, before)

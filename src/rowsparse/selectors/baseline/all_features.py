@@ -1,0 +1,66 @@
+"""AllFeatures: what a model does without any selection."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rowsparse._parameters import Allowed, Anything
+from rowsparse.selectors.base.score import Choice, ScoreSelector
+from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.registry import register
+from rowsparse.solvers.filters.class_statistics import group_statistics
+from rowsparse.solvers.filters.univariate import varying
+
+
+@register("allfeatures", kind="baseline", reference="none")
+class AllFeatures(ScoreSelector):
+    """Every feature is kept, as the line that a selection has to beat.
+
+    Parameters
+    ----------
+    n_features_to_select : object, default=None
+        Ignored, so that :func:`get_selector` can make it like any other selector.
+    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
+        What y holds, if it is given; "auto" follows scikit-learn's ``type_of_target``.
+
+    Attributes
+    ----------
+    support_, ranking_ : arrays of shape (n_features,)
+        True and 1 throughout, for constant columns too.
+    scores_ : array of shape (n_features,)
+        1, or 0 for constant columns.
+    task_, classes_
+        What y was taken for, and the classes if it held any.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import AllFeatures
+    >>> X, y = load_iris(return_X_y=True)
+    >>> AllFeatures().fit_transform(X).shape
+    (150, 4)
+    """
+
+    supervised: ClassVar[bool] = False
+    allowed: ClassVar[Allowed] = {"n_features_to_select": Anything()}
+
+    def __init__(self, n_features_to_select: Any = None, *, task: str = "auto") -> None:
+        self.n_features_to_select = n_features_to_select
+        self.task = task
+
+    def _number_to_select(self, d: int) -> int:
+        return d
+
+    def _choose(self, sample: Sample) -> Choice:
+        n, d = sample.X.shape
+        varies = varying(group_statistics(sample.X, [np.arange(n)], None))
+        return Choice(np.ones(d), varies)
+
+    def _select(self, sample: Sample) -> None:
+        # Constant columns are meant to stay: no warning, and no error if there are no others.
+        choice = self._choose(sample)
+        self._forget_last_fit()
+        self._expose_targets(sample.targets)
+        self._expose_choice(choice.scores, np.arange(sample.k), choice.varies, choice.strength)

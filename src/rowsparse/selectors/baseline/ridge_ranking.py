@@ -1,0 +1,83 @@
+"""RidgeRanking: the features with the largest coefficients of a ridge regression on all."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from rowsparse._parameters import Allowed, Number
+from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.registry import register
+from rowsparse.solvers.ridge import ridge_ranking
+from rowsparse.solvers.solution import Solution
+
+
+@register("ridgeranking", kind="baseline", reference="Hoerl & Kennard 1970")
+class RidgeRanking(SquaredLossSelector):
+    """Rank features by their coefficients in a ridge regression on all of them.
+
+    Minimises ||Y - XW - 1b'||_F^2 + lam ||W||_F^2 in closed form and keeps the k rows of W with
+    the largest norms. Correlated features share their coefficients, so that a strong group of
+    them can hide behind a weaker lone one: a baseline, and the start that Kong & Ding (2014) take.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=10
+        How many features to keep; a float between 0 and 1 is a share of all.
+    lam : float, default=1.0
+        Weight of the ridge; the papers do not print one.
+    fit_intercept : bool, default=True
+        Whether b is free.
+    standardize : bool, default=True
+        Whether columns are centred and scaled to unit standard deviation (on the fly).
+        Coefficients come back in the units of the data.
+    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
+        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the classes, multiplied into ``sample_weight``.
+
+    Attributes
+    ----------
+    support_, ranking_, scores_, coef_, intercept_, objective_, history_, n_iter_, classes_
+        As in :class:`RFS`; the coefficients are those of all features.
+    order_ : array of int
+        All features, the best first: its beginnings are the choices for every k.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import RidgeRanking
+    >>> X, y = load_iris(return_X_y=True)
+    >>> RidgeRanking(2).fit(X, y).get_support(indices=True)
+    array([2, 3])
+    """
+
+    decides_alone = "lam"
+
+    allowed: ClassVar[Allowed] = {
+        "lam": Number(low=0.0, low_open=True),
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 10,
+        *,
+        lam: float = 1.0,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        task: str = "auto",
+        class_weight: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.lam = lam
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.task = task
+        self.class_weight = class_weight
+
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"lam": Dimension(x=2)}
+
+    def _solve_squared(self, problem: Problem) -> Solution:
+        lam = problem.scaled("lam", self.lam)
+        return ridge_ranking(problem.design, problem.Y, lam, monitor=problem.monitor)

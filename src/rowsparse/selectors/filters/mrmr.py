@@ -1,0 +1,195 @@
+"""mRMR: much relevance, little redundancy (Ding & Peng, 2003 and 2005)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from rowsparse._arrays import Array, Index, Mask
+from rowsparse._parameters import Allowed, Number, OneOf
+from rowsparse.selectors.base.score import Choice, ScoreSelector
+from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.registry import register
+from rowsparse.solvers.filters.class_statistics import group_statistics
+from rowsparse.solvers.filters.correlation import varying_targets
+from rowsparse.solvers.filters.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
+from rowsparse.solvers.filters.mrmr import CRITERIA, Criterion, Selection, mrmr
+from rowsparse.solvers.filters.relevance import Aggregate, varying_labels
+from rowsparse.solvers.filters.univariate import varying
+
+
+@register("mrmr", kind="filter", reference="Ding & Peng 2003")
+class MRMR(ScoreSelector):
+    """Features that tell much of the targets and repeat little of those chosen before.
+
+    The first feature is the most relevant one; each next one maximises, with V its relevance and r
+    the mean of its redundancies with those already chosen,
+
+        mid  V - r           V mutual information with the classes, r with the features
+        miq  V / (r + 0.01)  the same
+        fcd  V - r           V the F-statistic, r the moduli of the correlations
+        fcq  V / r           the same, correlations below 0.001 counting as 0.001
+
+    Mutual information is in bits and that of discretised columns. The F-statistic of "fcd" is on
+    another scale than the correlations and mostly decides alone: that is how it was published.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=10
+        How many features to keep; a float between 0 and 1 is a share of all.
+    criterion : {"auto", "mid", "miq", "fcd", "fcq"}, default="auto"
+        See above. "auto" is "mid" for classes and labels, and "fcq" for numbers, which "mid" and
+        "miq" do not take.
+    discretize : {"mean_std", "mdl", "weka", "equal_width", "none"}, default="mean_std"
+        For "mid" and "miq": three states, below, within and above mean -/+ alpha standard
+        deviations; cuts by minimum description length (Fayyad and Irani), at the paper's price of
+        a cut ("mdl") or at Weka's ("weka", see :class:`InformationGain`); equal parts of the
+        range; or the values as they are, for data that are discrete. "mdl" and "weka" cut for one
+        target at a time: several labels need ``aggregate="mean_rank"``.
+    alpha : float, default=0.5
+        Half the width of the middle state of "mean_std", in standard deviations.
+    bins : int, default=10
+        Number of parts of "equal_width".
+    pool : int, optional
+        Choose from so many of the most relevant features only, but at least as many as are to be
+        selected; None chooses from all.
+    aggregate : {"mean", "max", "mean_rank"}, default="mean"
+        How relevances for several labels, or columns of numbers, become one. "mean_rank" instead
+        chooses for each of them and ranks by the mean place, n_features_to_select + 1 for a
+        feature not chosen.
+    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
+        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+
+    Attributes
+    ----------
+    support_ : array of bool, shape (n_features,)
+        The selected features.
+    order_ : array of int, shape (n_features,)
+        All features: the selected ones in the order of selection, then the others by relevance.
+    selection_scores_ : array
+        The criterion of each when it was selected, the relevance for the first; not with
+        ``aggregate="mean_rank"`` and several labels.
+    criterion_ : str
+        The criterion, with "auto" resolved.
+    relevance_ : array of shape (n_features,)
+        The relevance V; +inf for a feature that separates the classes without any error.
+    scores_ : array of shape (n_features,)
+        k for the first, k - 1 for the second, ...; the others below, by relevance.
+    ranking_ : array of int, shape (n_features,)
+        1 for the selected features, then 2, 3, ... by relevance.
+    task_, classes_
+        What y was taken for, and the classes if it holds any.
+
+    References
+    ----------
+    C. Ding, H. Peng. Minimum redundancy feature selection from microarray gene expression data.
+    CSB 2003; Journal of Bioinformatics and Computational Biology 3, 2005.
+
+    H. Peng, F. Long, C. Ding. Feature selection based on mutual information: criteria of
+    max-dependency, max-relevance, and min-redundancy. IEEE TPAMI 27, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import MRMR
+    >>> X, y = load_iris(return_X_y=True)
+    >>> MRMR(3).fit(X, y).order_
+    array([3, 2, 1, 0])
+    """
+
+    allowed: ClassVar[Allowed] = {
+        "criterion": OneOf(("auto", *CRITERIA)),
+        "discretize": OneOf(DISCRETIZATIONS),
+        "alpha": Number(low=0.0),
+        "bins": Number(low=2, integer=True),
+        "pool": Number(low=1, integer=True, optional=True),
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 10,
+        *,
+        criterion: Criterion | Literal["auto"] = "auto",
+        discretize: Discretization = "mean_std",
+        alpha: float = 0.5,
+        bins: int = 10,
+        pool: int | None = None,
+        aggregate: Aggregate = "mean",
+        task: str = "auto",
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.criterion = criterion
+        self.discretize = discretize
+        self.alpha = alpha
+        self.bins = bins
+        self.pool = pool
+        self.aggregate = aggregate
+        self.task = task
+
+    def _choose(self, sample: Sample) -> Choice:
+        X, task = sample.X, sample.labels.task
+        criterion = self._criterion(task)
+        Y, d = self._varying_targets(sample, criterion), X.shape[1]
+        varies = varying(group_statistics(X, [np.arange(X.shape[0])], None))
+        columns = np.flatnonzero(varies)
+        if not columns.size:
+            return Choice(np.zeros(d), varies)
+        found = mrmr(
+            X if columns.size == d else X[:, columns],
+            Y,
+            task,
+            sample.k,
+            criterion=criterion,
+            discretization=self.discretize,
+            alpha=self.alpha,
+            bins=self.bins,
+            pool=self.pool,
+            aggregate=self.aggregate,
+        )
+        choice = _choice(found, columns, varies)
+        choice.attributes["criterion_"] = criterion
+        return choice
+
+    def _criterion(self, task: str) -> Criterion:
+        if self.criterion == "auto":
+            return "fcq" if task == "regression" else "mid"
+        if task == "regression" and self.criterion in ("mid", "miq"):
+            raise ValueError(
+                f"criterion={self.criterion!r} counts classes or labels and y is for regression: "
+                "pass criterion='fcd' or 'fcq'."
+            )
+        return self.criterion
+
+    def _varying_targets(self, sample: Sample, criterion: Criterion) -> Array:
+        """The targets that can tell anything."""
+        Y, task = sample.labels.Y, sample.labels.task
+        if task == "regression":
+            Y = Y[:, varying_targets(Y, None)]
+        elif task == "multilabel":
+            Y = Y[:, varying_labels(Y)]
+            cuts = criterion in ("mid", "miq") and self.discretize in BY_LABELS
+            if cuts and self.aggregate != "mean_rank" and Y.shape[1] > 1:
+                raise ValueError(
+                    f"discretize={self.discretize!r} cuts for one target at a time: pass "
+                    "aggregate='mean_rank', or another discretize, for several labels."
+                )
+        if not Y.shape[1]:
+            raise ValueError("y is the same for all samples: there is nothing to tell.")
+        return Y
+
+
+def _choice(found: Selection, columns: Index, varies: Mask) -> Choice:
+    """From the columns that vary to all columns."""
+    scores, relevance = np.zeros(varies.size), np.zeros(varies.size)
+    relevance[columns] = found.relevance
+    # Features that were never chosen lie below the last of the others, by relevance.
+    places, others = found.places.copy(), found.order[found.places[found.order] == 0]
+    least = places[places > 0].min()
+    places[others] = least * np.arange(others.size, 0, -1) / (others.size + 1)
+    scores[columns] = places
+    attributes: dict[str, Any] = {"relevance_": relevance}
+    if found.scores is not None:
+        attributes["selection_scores_"] = found.scores
+    everything = np.append(columns[found.order], np.flatnonzero(~varies))
+    return Choice(scores, varies, order=everything, attributes=attributes)

@@ -1,0 +1,211 @@
+"""Choosing the number of features: scores of the folds, rules, and a criterion without folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import gammaln
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import check_scoring, get_scorer
+from sklearn.utils.validation import has_fit_parameter
+
+from rowsparse._arrays import Array, Index, Mask
+from rowsparse.selectors.topk.constraints import Constraints
+from rowsparse.selectors.topk.path import PathProblem
+from rowsparse.selectors.topk.topk import TopK
+from rowsparse.solvers.subset.exchange import least_squares_objective
+from rowsparse.solvers.subset.path import PathPoint
+from rowsparse.targets import check_sample_weight, target_array
+
+# Mean scores closer than this are ties.
+_SAME_SCORE = 1e-12
+# A loss below this share of that of no features is a perfect fit.
+_PERFECT = 1e-10
+
+
+@dataclass(frozen=True)
+class Samples:
+    """All samples, checked, and what was found out about them."""
+
+    X: Any
+    y: Any
+    weights: Array | None
+    task: str
+    constraints: Constraints
+
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_weight: Any, prepared: PathProblem) -> Samples:
+        X = sp.csr_array(X) if sp.issparse(X) else X
+        y = target_array(y, X.shape[0])
+        weights = check_sample_weight(sample_weight, X.shape[0])
+        task = prepared.targets.task
+        if task == "classification":
+            y = y.ravel()
+        return cls(X, y, weights, task, prepared.constraints)
+
+    def only(self, rows: Index) -> Samples:
+        """Some of the samples."""
+        X, y, weights = self.part(rows)
+        return replace(self, X=X, y=y, weights=weights)
+
+    def part(self, rows: Index) -> tuple[Any, Any, Array | None]:
+        """X, y and weights of some samples."""
+        return self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
+
+
+class _RidgeModel(BaseEstimator):  # type: ignore[misc]
+    """The refitted ridge regression as a predictor, for scorers."""
+
+    def __init__(self, coef: Array, intercept: Array, task: str, classes: Any, flat: bool) -> None:
+        self.coef = coef
+        self.intercept = intercept
+        self.task = task
+        self.classes = classes
+        self.flat = flat
+        self.classes_ = np.arange(intercept.size) if classes is None else classes
+
+    def _values(self, X: Any) -> Array:
+        return np.asarray(X @ self.coef.T) + self.intercept
+
+    def decision_function(self, X: Any) -> Array:
+        values = self._values(X)
+        if self.task == "multilabel":
+            return values - 0.5
+        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
+
+    def predict(self, X: Any) -> Any:
+        values = self._values(X)
+        if self.task == "classification":
+            return self.classes_[values.argmax(axis=1)]
+        if self.task == "multilabel":
+            return (values > 0.5).astype(np.intp)
+        return values[:, 0] if self.flat else values
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor" if self.task == "regression" else "classifier"
+        return tags
+
+
+@dataclass(frozen=True)
+class FoldScorer:
+    """An estimator (or None), its scorer, and whether they take sample weights."""
+
+    estimator: Any
+    scorer: Any
+    weighs_fit: bool
+    weighs_score: bool
+
+    @classmethod
+    def of(cls, estimator: Any, scoring: Any, task: str) -> FoldScorer:
+        if estimator is None:
+            default = "r2" if task == "regression" else "accuracy"
+            scorer = get_scorer(default if scoring is None else scoring)
+        else:
+            scorer = check_scoring(estimator, scoring)
+        own = estimator is not None and scoring is None
+        function = estimator.score if own else getattr(scorer, "_score_func", scorer)
+        weighs_fit = estimator is not None and has_fit_parameter(estimator, "sample_weight")
+        return cls(estimator, scorer, weighs_fit, _takes_weights(function))
+
+    def fitted(self, X: Any, y: Any, weights: Array | None) -> Any:
+        """The estimator on the selected columns of the training samples."""
+        if weights is None or not self.weighs_fit:
+            return clone(self.estimator).fit(X, y)
+        return clone(self.estimator).fit(X, y, sample_weight=weights)
+
+    def __call__(self, model: Any, X: Any, y: Any, weights: Array | None) -> float:
+        if weights is None or not self.weighs_score:
+            return float(self.scorer(model, X, y))
+        return float(self.scorer(model, X, y, sample_weight=weights))
+
+
+def _takes_weights(function: Any) -> bool:
+    parameters = signature(function).parameters
+    return "sample_weight" in parameters or any(
+        p.kind is Parameter.VAR_KEYWORD for p in parameters.values()
+    )
+
+
+def score_fold(
+    data: Samples,
+    train: Index,
+    test: Index,
+    selector: TopK,
+    alphas: Array,
+    k_max: int,
+    scorer: FoldScorer,
+    seed: int,
+) -> Array:
+    """Scores of one fold, of shape (n_alphas, n_ks): one design, one path for each alpha."""
+    X, y, weights = data.part(train)
+    X_test, y_test, weights_test = data.part(test)
+    prepared = PathProblem.of(selector, X, y, weights)
+    scores = []
+    for alpha in alphas.tolist():
+        points = prepared.solve(alpha, k_max, n_restarts=0, seed=seed)
+        for point in points:
+            S = point.support
+            if scorer.estimator is None:
+                flat = data.y.ndim == 1
+                classes = prepared.targets.classes
+                model: Any = _RidgeModel(*prepared.model(point), data.task, classes, flat)
+            else:
+                model = scorer.fitted(X[:, S], y, weights)
+            scores.append(scorer(model, X_test[:, S], y_test, weights_test))
+    return np.array(scores).reshape(alphas.size, -1)
+
+
+def choose(scores: Array, alphas: Array, *, one_std_err: bool) -> tuple[int, int]:
+    """Which alpha and which k, from scores of shape (n_splits, n_alphas, n_ks).
+
+    >>> scores = np.array([[[0.5, 0.85, 0.9]], [[0.6, 0.95, 1.0]]])
+    >>> choose(scores, np.array([0.5]), one_std_err=False)
+    (0, 2)
+    >>> choose(scores, np.array([0.5]), one_std_err=True)
+    (0, 1)
+    """
+    means = scores.mean(axis=0)
+    means = np.where(np.isnan(means), -np.inf, means)
+    slack = _SAME_SCORE * max(1.0, abs(float(means.max())))
+    best = _first(means >= means.max() - slack, means, alphas)
+    if not one_std_err or scores.shape[0] < 2:
+        return best
+    error = scores[:, best[0], best[1]].std(ddof=1) / np.sqrt(scores.shape[0])
+    return _first(means >= means[best] - error - slack, means, alphas)
+
+
+def _first(good: Mask, means: Array, alphas: Array) -> tuple[int, int]:
+    """Of the good ones, the fewest features; then the best mean, then the largest alpha."""
+    j = int(np.flatnonzero(good.any(axis=0))[0])
+    rows = np.flatnonzero(good[:, j])
+    top = rows[means[rows, j] >= means[rows, j].max() - _SAME_SCORE]
+    return int(top[np.argmax(alphas[top])]), j
+
+
+def ebic(prepared: PathProblem, points: list[PathPoint], gamma: float) -> Array:
+    """The extended Bayesian information criterion of each point; see :class:`TopKCV`."""
+    shared = prepared.shared
+    n, c, d = prepared.n, shared.B.shape[1], prepared.constraints.n_left
+    ks = np.array([point.k for point in points])
+    n_selected = np.array([point.support.size for point in points])
+    losses = np.array(
+        [least_squares_objective(shared.design, prepared.Y, point.support) for point in points]
+    )
+    losses = np.maximum(losses, max(_PERFECT * shared.total, np.finfo(np.float64).tiny))
+    choices = gammaln(d + 1) - gammaln(ks + 1) - gammaln(d - ks + 1)
+    return n * c * np.log(losses / (n * c)) + n_selected * c * np.log(n) + 2 * gamma * choices
+
+
+def grid_table(alphas: Array, ks: Index) -> dict[str, Array]:
+    return {"n_features": np.tile(ks, alphas.size), "alpha": np.repeat(alphas, ks.size)}
+
+
+def results_table(scores: Array, alphas: Array, ks: Index) -> dict[str, Array]:
+    splits = {f"split{i}_test_score": split.ravel() for i, split in enumerate(scores)}
+    mean, std = scores.mean(axis=0).ravel(), scores.std(axis=0).ravel()
+    return {**grid_table(alphas, ks), "mean_test_score": mean, "std_test_score": std, **splits}

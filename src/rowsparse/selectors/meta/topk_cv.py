@@ -1,0 +1,287 @@
+"""TopKCV: how many features, by cross-validation or an information criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+
+from rowsparse._arrays import Array
+from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
+from rowsparse.selectors.base.checked import CheckedParameters
+from rowsparse.selectors.base.selector import SupportMixin
+from rowsparse.selectors.meta.cross_validation import (
+    FoldScorer,
+    Samples,
+    choose,
+    ebic,
+    grid_table,
+    results_table,
+    score_fold,
+)
+from rowsparse.selectors.topk.path import PathProblem
+from rowsparse.selectors.topk.topk import TopK
+from rowsparse.solvers.subset.path import DEFAULT_PATH_RESTARTS
+
+RULES = ("one_std_err", "best", "ebic")
+
+
+def _is_cv(value: Any) -> bool:
+    splits = hasattr(value, "split") or isinstance(value, Iterable)
+    return Number(low=2, integer=True).accepts(value) or (splits and not isinstance(value, str))
+
+
+def _is_estimator(value: Any) -> bool:
+    return hasattr(value, "fit") and not isinstance(value, type)
+
+
+def _is_scoring(value: Any) -> bool:
+    return isinstance(value, str) or callable(value)
+
+
+class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[misc]
+    """The best k features, and k itself by cross-validation or EBIC.
+
+    In every fold the best features of all numbers up to ``k_max`` are found at once
+    (:func:`topk_path`, without restarts) from its training samples alone, and scored on its
+    test samples; then :class:`TopK` selects the chosen number from all samples. Several alphas
+    share the products with X in every fold.
+
+    The rules are: "best", the highest mean score; "one_std_err", the fewest features whose mean
+    score is within one standard error of that; and "ebic", which needs no folds: the least
+
+        n c log(RSS / (n c)) + k c log(n) + 2 ebic_gamma log(d choose k)
+
+    where RSS is the sum of squares that least squares leaves on the k features, without the
+    ridge, c is the rank of the centred targets (one less than there are classes) and d the
+    number of features that are not excluded. (Of groups of columns, d and the last k count groups,
+    the k before log(n) their columns.) It is meant for many more samples than
+    features selected: of k >= n / 2 it chooses none. Ties go to the fewest features, then to
+    the largest alpha.
+
+    Parameters
+    ----------
+    k_max : int, optional
+        The largest number of features to try. None tries 30, or all if there are fewer.
+    alpha : float, default=0.5
+        Ridge, per sample, as in :class:`TopK`.
+    alphas : list of float, optional
+        Ridges to choose from, instead of ``alpha``.
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn: folds are stratified for classes.
+    estimator : estimator, optional
+        What is fitted on the selected columns and scored. None scores the refitted ridge
+        regression by which the features were chosen: the class with the largest value, labels
+        with values above 1/2, or the numbers.
+    scoring : str or callable, optional
+        As in scikit-learn. None is the estimator's own score, or without an estimator accuracy
+        for classes and labels and R^2 for numbers. Scores are weighted by ``sample_weight``
+        where the scorer can.
+    rule : {"one_std_err", "best", "ebic"}, default="one_std_err"
+        How to choose.
+    ebic_gamma : float, default=1.0
+        Weight of the number of possible choices in "ebic"; 0 is BIC.
+    include, exclude, groups, fit_intercept, standardize, task, class_weight
+        As in :class:`TopK`; with ``groups``, k counts groups of columns.
+    n_restarts : int, optional
+        As in :class:`TopK`, for the selection from all samples.
+    n_jobs : int, optional
+        Threads for the folds and for the selection; they do not change the answer.
+    random_state : int, RandomState or None, default=None
+        Draws the restarts.
+
+    Attributes
+    ----------
+    n_features_, alpha_ : int, float
+        What was chosen; with ``groups``, the number of groups.
+    cv_results_ : dict of arrays
+        "n_features" and "alpha" of each candidate, "mean_test_score", "std_test_score" and
+        "split0_test_score", ...; for rule "ebic" the values "ebic" in place of scores.
+    path_ : TopKPath
+        For rule "ebic", the path at the chosen alpha.
+    support_, ranking_, scores_, coef_, intercept_, objective_, status_, ...
+        As in :class:`TopK`, of the selection from all samples.
+
+    References
+    ----------
+    J. Chen, Z. Chen. Extended Bayesian information criteria for model selection with large
+    model spaces. Biometrika 95, 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import TopKCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> selector = TopKCV(random_state=0).fit(X, y)
+    >>> selector.n_features_, selector.get_support(indices=True)
+    (2, array([1, 3]))
+    >>> selector.cv_results_["mean_test_score"].round(2)
+    array([0.67, 0.85, 0.83, 0.82])
+    """
+
+    allowed: ClassVar[Allowed] = {
+        "k_max": Number(low=1, integer=True, optional=True),
+        "alpha": Number(low=0.0),
+        "alphas": Several(Number(low=0.0), least=1, optional=True),
+        "cv": Such("an integer of at least 2, a splitter, an iterable", _is_cv, optional=True),
+        "estimator": Such("an estimator with fit", _is_estimator, TypeError, optional=True),
+        "scoring": Such("a string, a callable", _is_scoring, optional=True),
+        "rule": OneOf(RULES),
+        "ebic_gamma": Number(low=0.0),
+        "n_restarts": Number(low=0, integer=True, optional=True),
+    }
+
+    def __init__(
+        self,
+        k_max: int | None = None,
+        *,
+        alpha: float = 0.5,
+        alphas: Any = None,
+        cv: Any = 5,
+        estimator: Any = None,
+        scoring: Any = None,
+        rule: str = "one_std_err",
+        ebic_gamma: float = 1.0,
+        include: Any = None,
+        exclude: Any = None,
+        groups: Any = None,
+        n_restarts: int | None = None,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        task: str = "auto",
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.k_max = k_max
+        self.alpha = alpha
+        self.alphas = alphas
+        self.cv = cv
+        self.estimator = estimator
+        self.scoring = scoring
+        self.rule = rule
+        self.ebic_gamma = ebic_gamma
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.n_restarts = n_restarts
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.task = task
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose the number of features and select them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`TopK.fit`.
+        groups : array-like of shape (n_samples,), optional
+            Groups of samples, not of columns, for a splitter that keeps them together.
+
+        Returns
+        -------
+        self
+        """
+        self._check_all_params()
+        self._require_targets(y)
+        alphas = self._candidates()
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        whole = self._topk(1, alphas[0], seed)
+        prepared = PathProblem.of(whole, X, y, sample_weight)
+        k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
+        if self.rule == "ebic":
+            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
+        else:
+            data = Samples.of(whole._validated(X), y, sample_weight, prepared)
+            scores = self._fold_scores(data, alphas, k_max, seed, groups)
+            ks = np.arange(prepared.smallest, k_max + 1)
+            i, j = choose(scores, alphas, one_std_err=self.rule == "one_std_err")
+            k, alpha = int(ks[j]), float(alphas[i])
+            found = {"cv_results_": results_table(scores, alphas, ks)}
+        final = self._topk(k, alpha, seed).fit(X, y, sample_weight)
+        self._take(final, {"n_features_": k, "alpha_": alpha, **found})
+        return self
+
+    def _topk(self, k: int, alpha: float, seed: int) -> TopK:
+        """The selector for one k and alpha."""
+        options: dict[str, Any] = {} if self.n_restarts is None else {"n_restarts": self.n_restarts}
+        return TopK(
+            k,
+            alpha=alpha,
+            include=self.include,
+            exclude=self.exclude,
+            groups=self.groups,
+            fit_intercept=self.fit_intercept,
+            standardize=self.standardize,
+            task=self.task,
+            class_weight=self.class_weight,
+            n_jobs=self.n_jobs,
+            random_state=seed,
+            **options,
+        )
+
+    def _candidates(self) -> Array:
+        return np.array([self.alpha] if self.alphas is None else self.alphas, dtype=np.float64)
+
+    def _fold_scores(
+        self, data: Samples, alphas: Array, k_max: int, seed: int, groups: Any
+    ) -> Array:
+        """Test scores, of shape (n_splits, n_alphas, n_ks)."""
+        if data.weights is not None and (hasattr(self.cv, "split") or not np.iterable(self.cv)):
+            # A sample of weight zero is not there; only folds given by index may count it.
+            kept = np.flatnonzero(data.weights)
+            data, groups = data.only(kept), None if groups is None else np.asarray(groups)[kept]
+        classify = data.task == "classification"
+        cv = check_cv(self.cv, data.y, classifier=classify)
+        scorer = FoldScorer.of(self.estimator, self.scoring, data.task)
+        asked = data.constraints
+        selector = self._topk(1, alphas[0], seed).set_params(
+            include=asked.include, exclude=asked.exclude, groups=asked.groups, task=data.task
+        )
+        tasks = (
+            delayed(score_fold)(data, train, test, clone(selector), alphas, k_max, scorer, seed)
+            for train, test in cv.split(data.X, data.y, groups)
+        )
+        scores = np.array(Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks))
+        if not np.isfinite(scores.mean(axis=0)).any():
+            raise ValueError("No score is a finite number: check scoring and estimator.")
+        return scores
+
+    def _by_ebic(
+        self, prepared: PathProblem, alphas: Array, k_max: int, seed: int
+    ) -> tuple[int, float, dict[str, Any]]:
+        paths = [
+            prepared.solve(alpha, k_max, n_restarts=DEFAULT_PATH_RESTARTS, seed=seed)
+            for alpha in alphas.tolist()
+        ]
+        values = np.array([ebic(prepared, points, self.ebic_gamma) for points in paths])
+        ks = np.array([point.k for point in paths[0]])
+        few = ks < max(prepared.n / 2, ks[0] + 0.5)
+        i, j = choose(np.where(few, -values, -np.inf)[None], alphas, one_std_err=False)
+        grid = grid_table(alphas, ks)
+        found = {
+            "cv_results_": {**grid, "ebic": values.ravel()},
+            "path_": prepared.path(paths[i]),
+        }
+        return int(ks[j]), float(alphas[i]), found
+
+    def _take(self, final: TopK, found: dict[str, Any]) -> None:
+        """Become what was fitted, and forget the last fit."""
+        fitted = {v: value for v, value in vars(final).items() if _is_fitted_name(v)}
+        for name in [v for v in vars(self) if _is_fitted_name(v)]:
+            delattr(self, name)
+        for name, value in (fitted | found).items():
+            setattr(self, name, value)
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")

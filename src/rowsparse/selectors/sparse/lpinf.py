@@ -1,0 +1,131 @@
+"""LpInf: the l_{p,inf} penalty (Kong and Ding, 2014)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from rowsparse._parameters import Allowed, Number, OneOf
+from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.registry import register
+from rowsparse.solvers.solution import Solution, Variant
+from rowsparse.solvers.sparse.lpinf import Init, lpinf
+
+INITS = ("best", "ridge", "continuation", "zero")
+
+
+@register("lpinf", kind="sparse", reference="Kong & Ding 2014")
+class LpInf(SquaredLossSelector):
+    """Least squares with the p-th power of each row's largest coefficient as the penalty.
+
+    Minimises 1/2 ||Y - XW - 1b'||_F^2 + penalty * sum_j (max_k |w_jk|)^p with 0 <= p <= 1. For
+    p = 1 the problem is convex and the answer carries a duality gap; below, the answer is a
+    stationary point that depends on the start.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=10
+        How many features to keep; a float between 0 and 1 is a share of all.
+    p : float, default=0.5
+        Exponent, from 0 (the number of rows counts) to 1 (convex).
+    penalty : float, optional
+        Weight of the penalty. None searches for the one that leaves exactly
+        ``n_features_to_select`` rows.
+    init : {"best", "ridge", "continuation", "zero"}, default="best"
+        Where the descent begins for p < 1: the ridge solution, the solution for p = 1 followed
+        down to p, or zero. "best" keeps the better of the first two.
+    variant : {"corrected", "published"}, default="corrected"
+        "corrected" uses the exact proximal operator and a monotone accelerated descent;
+        "published" the printed operator, which may be wrong or undefined, in plain FISTA.
+    fit_intercept : bool, default=True
+        Whether b is free.
+    standardize : bool, default=True
+        Whether columns are centred and scaled to unit standard deviation (on the fly).
+        Coefficients come back in the units of the data.
+    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
+        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the classes, multiplied into ``sample_weight``.
+    tol : float, default=1e-6
+        For p = 1 the relative duality gap, else the relative change of W in a proximal step.
+    max_iter : int, default=2000
+        Limit on the iterations of one descent.
+
+    Attributes
+    ----------
+    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, converged_, classes_
+        As in :class:`RFS`.
+    objective_ : float
+        Value of the penalised problem.
+    penalty_ : float
+        The penalty used.
+    gap_, dual_coef_ : float and array
+        Duality gap, relative to the objective, and the dual point that proves it, for p = 1.
+
+    References
+    ----------
+    D. Kong, C. Ding. Non-convex feature learning via l_{p,inf} operator. AAAI 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import LpInf
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LpInf(2).fit(X, y).get_support(indices=True)
+    array([2, 3])
+    """
+
+    ranks_rows = True
+    decides_alone = "penalty"
+
+    allowed: ClassVar[Allowed] = {
+        "init": OneOf(INITS),
+        "p": Number(low=0.0, high=1.0),
+        "penalty": Number(low=0.0, low_open=True, optional=True),
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 10,
+        *,
+        p: float = 0.5,
+        penalty: float | None = None,
+        init: Init = "best",
+        variant: Variant = "corrected",
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        task: str = "auto",
+        class_weight: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 2000,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.p = p
+        self.penalty = penalty
+        self.init = init
+        self.variant = variant
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.task = task
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _dimensions(self) -> dict[str, Dimension]:
+        # W has the unit of y over that of X.
+        return {"penalty": Dimension(x=self.p, y=2 - self.p), "dual_coef": Dimension(y=1)}
+
+    def _solve_squared(self, problem: Problem) -> Solution:
+        return lpinf(
+            problem.design,
+            problem.Y,
+            problem.k,
+            p=self.p,
+            penalty=problem.scaled("penalty", self.penalty),
+            init=self.init,
+            variant=self.variant,
+            n_samples=problem.n_samples,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            monitor=problem.monitor,
+        )

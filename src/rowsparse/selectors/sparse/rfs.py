@@ -1,0 +1,271 @@
+"""RFS: robust feature selection by the joint l2,1 norm (Nie, Huang, Cai and Ding, 2010)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rowsparse._arrays import Array
+from rowsparse._parameters import Allowed, Number, OneOf
+from rowsparse._validation import check_number
+from rowsparse.selectors.base.linear import LinearSelector, Problem
+from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.registry import register
+from rowsparse.solvers.solution import Solution, relative_gap
+from rowsparse.solvers.sparse.rfs import rfs, rfs_path_fits, rfs_published
+
+_PUBLISHED_GAMMA = 1.0
+_PUBLISHED_ITER = 1000
+
+
+@register("rfs", kind="sparse", reference="Nie et al. 2010")
+class RFS(LinearSelector):
+    """Joint l2,1 norms on loss and coefficients, to a certified duality gap.
+
+    Minimises sum_i ||y_i - x_i W - b||_2 + gamma * sum_j ||w_j||_2. The residuals are not
+    squared, so that outlying samples pull less, and whole rows of W vanish.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=10
+        How many features to keep; a float between 0 and 1 is a share of all.
+    gamma : float, optional
+        The penalty. None finds the one at which exactly ``n_features_to_select`` rows are
+        active; a number solves there and ranks the rows by their norm.
+    fit_intercept : bool, default=True
+        Whether b is free and unpenalised. In the published variant it is the coefficient of a
+        constant feature, penalised like the others, as the paper suggests.
+    solver : {"auto", "admm", "irls", "lp"}, default="auto"
+        "admm" works on a growing set of columns and gives exact zeros; "irls" is the paper's
+        iteration in a stable form; "lp" is linear programming, for a single target or two
+        classes with an intercept. "auto" takes "lp" where it applies, else "admm".
+    variant : {"corrected", "published"}, default="corrected"
+        "published" takes the printed iteration, stops when the objective changes by less than
+        ``tol``, relatively, and ranks the rows; its ``gamma`` is 1 unless given.
+    standardize : bool, default=True
+        Whether columns are centred and scaled to unit standard deviation (on the fly).
+        Coefficients come back in the units of the data.
+    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
+        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the classes, multiplied into ``sample_weight``.
+    tol : float, default=1e-6
+        Duality gap to reach, relative to the objective.
+    max_iter : int, optional
+        Limit on rounds of the working set (default 100), or on IRLS iterations (default 1000).
+
+    Attributes
+    ----------
+    support_ : array of bool of shape (n_features,)
+        The selected features.
+    ranking_ : array of int of shape (n_features,)
+        1 for selected features, then 2, 3, ... by falling score.
+    scores_ : array of shape (n_features,)
+        Row norms of the coefficients; features with a zero row are scored, below all others,
+        by how close they are to entering.
+    coef_, intercept_ : arrays of shape (n_targets, n_features) and (n_targets,)
+        The model, in the units of the data.
+    objective_ : float
+        Value of the problem solved, with scaled columns if ``standardize``.
+    gap_ : float
+        Certified duality gap, as a share of the objective: the optimum is at least
+        ``(1 - gap_) * objective_``.
+    dual_coef_ : array of shape (n_samples, n_targets)
+        The feasible dual point that proves it.
+    gamma_ : float
+        The penalty used.
+    history_, n_iter_, converged_
+        Objective after each round, inner iterations spent, and whether ``tol`` was reached.
+    classes_ : array
+        Class labels, for classification.
+
+    References
+    ----------
+    F. Nie, H. Huang, X. Cai, C. Ding. Efficient and robust feature selection via joint
+    l2,1-norms minimization. NIPS 2010.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import RFS
+    >>> X, y = load_iris(return_X_y=True)
+    >>> selector = RFS(2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([2, 3])
+    >>> bool(selector.gap_ <= 1e-6)
+    True
+    """
+
+    ranks_rows = True
+    decides_alone = "gamma"
+
+    allowed: ClassVar[Allowed] = {
+        "solver": OneOf(("auto", "admm", "irls", "lp")),
+        "gamma": Number(low=0.0, low_open=True, optional=True),
+        "max_iter": Number(low=1, integer=True, optional=True),
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 10,
+        *,
+        gamma: float | None = None,
+        fit_intercept: bool = True,
+        solver: str = "auto",
+        variant: str = "corrected",
+        standardize: bool = True,
+        task: str = "auto",
+        class_weight: Any = None,
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.gamma = gamma
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.variant = variant
+        self.standardize = standardize
+        self.task = task
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"gamma": Dimension(x=1)}
+
+    def _solve(self, problem: Problem) -> Solution:
+        if self.variant == "published":
+            gamma = _PUBLISHED_GAMMA if self.gamma is None else self.gamma
+            return rfs_published(
+                problem.design,
+                problem.Y,
+                problem.scaled("gamma", gamma),
+                weights=problem.weights,
+                fit_intercept=problem.fit_intercept,
+                tol=self.tol,
+                max_iter=self.max_iter or _PUBLISHED_ITER,
+                monitor=problem.monitor,
+            )
+        return rfs(
+            problem.design,
+            problem.Y,
+            problem.scaled("gamma", self.gamma),
+            k=problem.k,
+            weights=problem.weights,
+            fit_intercept=problem.fit_intercept,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            monitor=problem.monitor,
+        )
+
+
+@dataclass(frozen=True)
+class RFSPath:
+    """The solutions of RFS over a grid of penalties, each with its certificate.
+
+    Attributes
+    ----------
+    gammas : array of shape (m,)
+        The penalties, falling.
+    coefs, intercepts : arrays of shape (m, n_targets, n_features) and (m, n_targets)
+        The models, in the units of the data.
+    n_features : array of int of shape (m,)
+        How many rows are not zero.
+    objectives, gaps : arrays of shape (m,)
+        Objective and certified duality gap (a share of the objective) at each penalty.
+    """
+
+    gammas: Array
+    coefs: Array
+    intercepts: Array
+    n_features: Array
+    objectives: Array
+    gaps: Array
+
+
+def rfs_path(
+    X: Any,
+    y: Any,
+    *,
+    gammas: Any = None,
+    n_gammas: int = 30,
+    eps: float = 1e-2,
+    sample_weight: Any = None,
+    fit_intercept: bool = True,
+    standardize: bool = True,
+    task: str = "auto",
+    class_weight: Any = None,
+    tol: float = 1e-6,
+) -> RFSPath:
+    """Solve RFS for a whole grid of penalties, each warm-started from the one before.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As in :meth:`RFS.fit`.
+    gammas : array-like, optional
+        The penalties. None takes ``n_gammas`` of them, evenly spaced on a logarithmic scale
+        from the largest that selects nothing down to ``eps`` times that.
+    n_gammas : int, default=30
+        Length of the default grid.
+    eps : float, default=1e-2
+        Ratio of its ends.
+    fit_intercept, standardize, task, class_weight, tol
+        As in :class:`RFS`.
+
+    Returns
+    -------
+    RFSPath
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import rfs_path
+    >>> path = rfs_path(*load_iris(return_X_y=True), n_gammas=4)
+    >>> path.n_features
+    array([0, 3, 3, 4])
+    """
+    check_number("n_gammas", n_gammas, low=1, integer=True)
+    check_number("eps", eps, low=0.0, high=1.0, low_open=True)
+    selector = RFS(
+        1,
+        fit_intercept=fit_intercept,
+        standardize=standardize,
+        task=task,
+        class_weight=class_weight,
+        tol=tol,
+    )
+    selector._check_all_params()
+    problem, _ = selector._prepare(X, y, sample_weight)
+    grid = None
+    if gammas is not None:
+        grid = np.array([problem.scaled("gamma", gamma) for gamma in _checked_grid(gammas)])
+    fits = rfs_path_fits(
+        problem.design,
+        problem.Y,
+        grid,
+        n_gammas=n_gammas,
+        eps=eps,
+        weights=problem.weights,
+        fit_intercept=problem.fit_intercept,
+        tol=tol,
+    )
+    models = [problem.model(fit.W, fit.b) for fit in fits]
+    return RFSPath(
+        problem.restored("gamma", np.array([fit.attributes["gamma_"] for fit in fits])),
+        np.array([coef for coef, _ in models]),
+        np.array([intercept for _, intercept in models]),
+        np.array([np.count_nonzero(fit.W.any(axis=1)) for fit in fits]),
+        problem.restored("objective", np.array([fit.objective for fit in fits])),
+        np.array([relative_gap(fit.objective, fit.attributes["gap_"]) for fit in fits]),
+    )
+
+
+def _checked_grid(gammas: Any) -> Array:
+    grid = np.sort(np.atleast_1d(np.asarray(gammas, dtype=np.float64)))[::-1]
+    if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or grid[-1] <= 0:
+        raise ValueError("gammas must be positive, finite numbers in a list.")
+    return grid

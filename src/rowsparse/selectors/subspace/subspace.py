@@ -1,0 +1,48 @@
+"""What the selectors that look for a subspace share."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from rowsparse._arrays import Mask
+from rowsparse._validation import resolve_count
+from rowsparse.selectors.base.score import Choice
+from rowsparse.selectors.base.selector import Sample
+from rowsparse.solvers.solution import Solution
+
+
+def choice_from(solution: Solution, varies: Mask, *, scale: float = 1.0) -> Choice:
+    """A solution as a choice; ``scale`` takes its objective back to the units of X."""
+    return Choice(
+        scores=solution.scores,
+        varies=varies,
+        support=solution.support,
+        n_iter=solution.n_iter,
+        converged=solution.converged,
+        attributes={
+            "components_": solution.W.T.copy(),
+            "objective_": float(solution.objective * scale),
+            "history_": solution.history * scale,
+        },
+    )
+
+
+def resolve_components(
+    n_components: int | None, default: int, selector: Any, sample: Sample
+) -> int:
+    """The dimension of the subspace: at most the number of features it is made of."""
+    if n_components is None:
+        return min(default, sample.k)
+    asked = resolve_count(selector.n_features_to_select, sample.X.shape[1])
+    if n_components > asked:
+        raise ValueError(
+            f"n_components must be at most n_features_to_select={asked}, so that {asked} features "
+            f"can carry it; got {n_components}."
+        )
+    return min(int(n_components), sample.k)
+
+
+def warn_user(message: str) -> None:
+    """Warn where the user called fit."""
+    warnings.warn(message, UserWarning, stacklevel=7)

@@ -1,0 +1,397 @@
+"""TopK: the k features with the least ridge regression objective."""
+
+from __future__ import annotations
+
+import warnings
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rowsparse._arrays import Index, Mask
+from rowsparse._compat import has_callbacks
+from rowsparse._parameters import Allowed, Flag, Number, OneOf
+from rowsparse.certificate import Problem as ProofProblem
+from rowsparse.certificate import Proof
+from rowsparse.selectors.base.linear import LinearSelector, Problem
+from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import generator
+from rowsparse.selectors.registry import register
+from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
+from rowsparse.solvers.l21.robust import robust_topk
+from rowsparse.solvers.proof.prover import Proof as Proven
+from rowsparse.solvers.proof.prover import certify
+from rowsparse.solvers.solution import Solution, relative_gap, scores_with_closeness
+from rowsparse.solvers.subset.search import DEFAULT_RESTARTS, SearchResult, search, with_support
+
+LOSSES = ("squared", "l21")
+# Share of the objective of no features below which a fit is perfect.
+_PERFECT = 1e-10
+
+
+def _no_proof(objective: float) -> dict[str, Any]:
+    """What is known without a proof: an objective is not negative."""
+    return {"status_": "heuristic", "lower_bound_": 0.0, "gap_": objective}
+
+
+@register("topk", kind="sparse", reference="this library")
+class TopK(LinearSelector):
+    """The best k features for ridge regression, by exact exchanges from many starts.
+
+    Minimises ||Y - XW - 1b'||_F^2 + ridge ||W||_F^2 over coefficient matrices W with at most k
+    non-zero rows, where ridge is ``alpha`` times the number of samples. Features are added one
+    by one where they lower the objective most; then the best exchange of a selected feature for
+    another one is made, as long as that lowers it with all coefficients refitted; and the same
+    again from ``n_restarts`` changed supports, of which the best is kept. Nothing but the
+    columns of X'X for the features that were ever selected is computed.
+
+    TopK is a selector and not a predictor: ``coef_`` and ``intercept_`` are the ridge
+    regression refitted on the selected features, which says how they were judged. Fit a model
+    of your own on what :meth:`transform` returns.
+
+    Parameters
+    ----------
+    n_features_to_select : int or float, default=10
+        How many features to keep; a float between 0 and 1 is a share of all. With ``groups``,
+        how many groups.
+    alpha : float, default=0.5
+        Ridge, per sample: the weight of ||W||_F^2 is ``alpha`` times the sum of the sample
+        weights. It counts on standardised columns unless ``standardize=False``.
+    loss : {"squared", "l21"}, default="squared"
+        "l21" sums the norms of the residuals of the samples instead of their squares, which
+        bounds the influence of outliers; it has no ridge.
+    gamma : float, default=0.0
+        For ``loss="l21"``: weight of the sum of the row norms of W.
+    include, exclude : list of int or str, optional
+        Columns that must and must not be selected, by index or name.
+    groups : list of lists, or array of shape (n_features,), optional
+        Columns that come and go together: lists of columns, each column in one list at most and
+        on its own if in none, or one label a column.
+    n_restarts : int, default=20
+        Starts after the first.
+    certify : bool, default=False
+        Whether to prove how far from the least objective the answer can be, by branch and
+        bound; a better choice that turns up on the way is taken. Without a ridge
+        (``alpha=0``) there is a bound only with more samples than columns none of which depend
+        on each other, or with few columns.
+    keep_proof : bool, default=False
+        Whether ``proof_`` keeps every step of the proof, a few KB each, so that
+        :func:`rowsparse.certificate.verify` can check all of it.
+    gap_tol : float, default=1e-6
+        Relative gap at which a proof is complete. Rounding keeps it above 0.
+    time_limit : float, optional
+        Seconds after which search and proof end with the best answer so far; Ctrl-C then does
+        so too.
+    fit_intercept : bool, default=True
+        Whether b is free.
+    standardize : bool, default=True
+        Whether columns are centred and scaled to unit standard deviation (on the fly).
+        Coefficients come back in the units of the data.
+    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
+        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the classes, multiplied into ``sample_weight``.
+    n_jobs : int, optional
+        Threads for the starts and processes for a proof that takes more than a second or so, as
+        in joblib; they do not change the answer, but for what a time limit cuts off.
+    random_state : int, RandomState or None, default=None
+        Draws the changed supports.
+
+    Attributes
+    ----------
+    support_, ranking_, coef_, intercept_, converged_, classes_
+        As in :class:`RFS`.
+    objective_ : float
+        The objective at ``coef_``, of W in units of the standardised columns.
+    scores_ : array of shape (n_features,)
+        For a selected feature, how much the objective rises without it; for the others, on a
+        scale below these, how much it would fall with them.
+    history_ : array
+        The best objective after the first start, and after each round of others.
+    n_iter_ : int
+        Length of the history.
+    n_starts_ : int
+        Number of starts.
+    status_ : str
+        "optimal" if ``gap_`` is at most ``gap_tol``, "gap" if it is more; "heuristic" with
+        ``certify=False``.
+    lower_bound_, gap_ : float
+        No choice of k features has an objective below the bound, and the gap is what is left
+        between it and ``objective_``, as a share of that. Without a proof they are 0 and 1.
+    root_bound_, n_nodes_ : float and int
+        With ``certify=True``: the bound before any branching, and the number of subproblems
+        solved.
+    proof_ : rowsparse.certificate.Proof
+        With ``certify=True``: the proof, or without ``keep_proof`` what was proven before any
+        branching; ``proof_.save`` writes it to a file.
+    refit_gap_ : float
+        For ``loss="l21"``: certified gap of the fit on the selected features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import TopK
+    >>> X, y = load_iris(return_X_y=True)
+    >>> selector = TopK(2, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([1, 3])
+    >>> selector.transform(X).shape
+    (150, 2)
+    >>> TopK(2, include=[0], random_state=0).fit(X, y).get_support(indices=True)
+    array([0, 3])
+    >>> TopK(2, certify=True, random_state=0).fit(X, y).status_
+    'optimal'
+    >>> TopK(1, groups=["sepal", "sepal", "petal", "petal"]).fit(X, y).get_support()
+    array([False, False,  True,  True])
+    """
+
+    loss: str  # type: ignore[misc]
+
+    allowed: ClassVar[Allowed] = {
+        "loss": OneOf(LOSSES),
+        "alpha": Number(low=0.0),
+        "gamma": Number(low=0.0),
+        "n_restarts": Number(low=0, integer=True),
+        "certify": Flag(),
+        "keep_proof": Flag(),
+        "gap_tol": Number(low=0.0),
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float = 10,
+        *,
+        alpha: float = 0.5,
+        loss: str = "squared",
+        gamma: float = 0.0,
+        include: Any = None,
+        exclude: Any = None,
+        groups: Any = None,
+        n_restarts: int = DEFAULT_RESTARTS,
+        certify: bool = False,
+        keep_proof: bool = False,
+        gap_tol: float = 1e-6,
+        time_limit: float | None = None,
+        fit_intercept: bool = True,
+        standardize: bool = True,
+        task: str = "auto",
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.alpha = alpha
+        self.loss = loss
+        self.gamma = gamma
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.n_restarts = n_restarts
+        self.certify = certify
+        self.keep_proof = keep_proof
+        self.gap_tol = gap_tol
+        self.time_limit = time_limit
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.task = task
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        if self.loss == "squared" and self.gamma > 0:
+            raise ValueError("gamma is for loss='l21': with loss='squared' the penalty is alpha.")
+        if self.loss == "l21" and self.groups is not None:
+            raise ValueError("groups are for loss='squared' only.")
+        if self.certify and (self.loss == "l21" or self.groups is not None):
+            raise ValueError("certify is for loss='squared' without groups only.")
+
+    def _number_to_select(self, d: int) -> int:
+        if self.groups is None:
+            return super()._number_to_select(d)
+        n_groups = len(resolve_groups(self.groups, d, getattr(self, "feature_names_in_", None)))
+        return self._at_most(n_groups, "groups")
+
+    def _dimensions(self) -> dict[str, Dimension]:
+        return {"alpha": Dimension(x=2), "gamma": Dimension(x=1)}
+
+    def _solve(self, problem: Problem) -> Solution:
+        d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)
+        asked = Constraints.of(self.include, self.exclude, self.groups, d, names)
+        asked.check(problem.k)
+        if self.loss == "l21":
+            return self._solve_robust(problem, asked)
+        centred, mean = problem.squared()
+        ridge = float(problem.scaled("alpha", self.alpha) * problem.n_samples)
+        solution = self._solve_squared(centred, asked, ridge)
+        solution.b = mean
+        return solution
+
+    def _solve_robust(self, problem: Problem, asked: Constraints) -> Solution:
+        solution = robust_topk(
+            problem.design,
+            problem.Y,
+            problem.k,
+            weights=problem.weights,
+            gamma=problem.scaled("gamma", self.gamma),
+            fit_intercept=problem.fit_intercept,
+            include=asked.include,
+            exclude=asked.exclude,
+            n_restarts=self.n_restarts,
+            rng=generator(self.random_state),
+            monitor=problem.monitor,
+        )
+        gap = solution.attributes.pop("gap_")
+        solution.attributes["refit_gap_"] = relative_gap(solution.objective, gap)
+        solution.attributes |= _no_proof(solution.objective)
+        return solution
+
+    def _solve_squared(self, problem: Problem, asked: Constraints, ridge: float) -> Solution:
+        """The search on centred and weighted data, with the ridge in the units of the design."""
+        started = perf_counter()
+        result = search(
+            problem.design,
+            problem.Y,
+            problem.k,
+            ridge=ridge,
+            include=asked.include,
+            exclude=asked.exclude,
+            groups=asked.groups,
+            n_restarts=self.n_restarts,
+            time_limit=self.time_limit,
+            seed=int(generator(self.random_state).integers(2**31)),
+            n_jobs=self.n_jobs,
+            monitor=problem.monitor,
+        )
+        self._warn_if_perfect(problem, result)
+        result, certificate = self._certified(problem, asked, ridge, result, started)
+        W = np.zeros((problem.design.shape[1], problem.Y.shape[1]))
+        W[result.support] = result.V
+        costs = np.zeros((W.shape[0], 1))
+        costs[result.support, 0] = result.costs
+        return Solution(
+            W=W,
+            b=np.zeros(W.shape[1]),
+            objective=result.objective,
+            history=result.history,
+            n_iter=result.history.size,
+            converged=True,
+            scores=scores_with_closeness(costs, result.gains, result.support),
+            support=result.support,
+            attributes={"n_starts_": result.n_starts, **certificate},
+        )
+
+    def _certified(
+        self,
+        problem: Problem,
+        asked: Constraints,
+        ridge: float,
+        result: SearchResult,
+        started: float,
+    ) -> tuple[SearchResult, dict[str, Any]]:
+        """The result, improved if a proof found better, and what is proven of it."""
+        if not self.certify:
+            return result, _no_proof(result.objective)
+        left = None
+        if self.time_limit is not None:
+            left = max(self.time_limit - (perf_counter() - started), 0.0)
+        proof = certify(
+            problem.design,
+            problem.Y,
+            problem.k,
+            result.support,
+            result.objective,
+            ridge=ridge,
+            include=np.array(asked.include, dtype=np.intp),
+            exclude=np.array(asked.exclude, dtype=np.intp),
+            gap_tol=self.gap_tol,
+            time_limit=left,
+            keep=self.keep_proof,
+            keep_on_interrupt=self.time_limit is not None or has_callbacks(self),
+            monitor=lambda p: problem.monitor(
+                p.objective, lower_bound=p.lower_bound, nodes=p.nodes
+            ),
+            n_jobs=self.n_jobs,
+        )
+        if proof.lower_bound == 0.0 < proof.objective and ridge == 0.0 and not proof.nodes:
+            warnings.warn(
+                "certify=True proves nothing here without a ridge: there are as many columns as "
+                "samples or dependent columns, and too many choices to try them all; take "
+                "alpha > 0.",
+                UserWarning,
+                stacklevel=6,
+            )
+        if not np.array_equal(proof.support, result.support):
+            result = with_support(result, problem.design, problem.Y, proof.support, ridge=ridge)
+        return result, self._proven(problem, asked, result, proof)
+
+    def _proven(
+        self, problem: Problem, asked: Constraints, result: SearchResult, proof: Proven
+    ) -> dict[str, Any]:
+        bound = min(proof.lower_bound, result.objective)
+        gap = result.objective - bound
+        closed = relative_gap(result.objective, gap) <= self.gap_tol
+        return {
+            "lower_bound_": bound,
+            "gap_": gap,
+            "status_": "optimal" if closed else "gap",
+            "root_bound_": min(proof.root_bound, bound),
+            "n_nodes_": proof.nodes,
+            "proof_": Proof(
+                problem=self._asked(problem, asked),
+                support=result.support,
+                objective=problem.restored("objective", result.objective),
+                lower_bound=problem.restored("objective", bound),
+                complete=bool(self.keep_proof),
+                pool=proof.question.pool,
+                diagonal=proof.diagonal,
+                steps=proof.steps,
+            ),
+        }
+
+    def _asked(self, problem: Problem, asked: Constraints) -> ProofProblem:
+        """What a proof is about, in numbers and words that a file can hold."""
+        class_weight = self.class_weight
+        if isinstance(class_weight, dict):
+            assert problem.classes is not None
+            class_weight = [float(class_weight.get(c, 1.0)) for c in problem.classes.tolist()]
+        return ProofProblem(
+            n_features=problem.design.shape[1],
+            n_targets=problem.Y.shape[1],
+            k=problem.k,
+            alpha=float(self.alpha),
+            standardize=bool(self.standardize),
+            fit_intercept=bool(self.fit_intercept),
+            task=problem.task,
+            class_weight=class_weight,
+            include=list(asked.include),
+            exclude=list(asked.exclude),
+            x_unit=float(problem.x_unit),
+            y_unit=float(problem.y_unit),
+        )
+
+    def _warn_if_perfect(self, problem: Problem, result: SearchResult) -> None:
+        n, k = problem.Y.shape[0], result.support.size
+        total = float(np.vdot(problem.Y, problem.Y))
+        enough = k >= n - bool(self.fit_intercept)
+        if self.alpha == 0 and enough and result.objective <= _PERFECT * total:
+            warnings.warn(
+                f"{k} features fit {n} samples perfectly with alpha=0, and so would others: the "
+                "choice is arbitrary; take alpha > 0 or fewer features.",
+                UserWarning,
+                stacklevel=6,
+            )
+
+    def _support_of(self, solution: Solution, k: int, varies: Mask) -> Index:
+        """The search's own, which may have constant columns if they were asked for."""
+        if solution.support is None:
+            return super()._support_of(solution, k, varies)
+        constant = int(np.count_nonzero(~varies[solution.support]))
+        if constant:
+            warnings.warn(
+                f"{constant} of the columns selected are constant: they were included, or there "
+                "were no others.",
+                UserWarning,
+                stacklevel=5,
+            )
+        return solution.support

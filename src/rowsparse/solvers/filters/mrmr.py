@@ -1,0 +1,302 @@
+"""mRMR: the feature that tells most of the targets and repeats least of what is chosen already.
+
+The greedy search asks for one column of redundancies a step: mutual information with all features,
+or correlations. What it chooses from is held as one byte an entry for the first, not at all for
+the second.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from rowsparse._arrays import Array, Index
+from rowsparse.design import Design, make_design
+from rowsparse.solvers.filters.class_statistics import group_statistics, members
+from rowsparse.solvers.filters.correlation import explained_ratio
+from rowsparse.solvers.filters.discretize import BY_LABELS, Discretization, discretize
+from rowsparse.solvers.filters.mutual_information import States
+from rowsparse.solvers.filters.relevance import Aggregate, aggregate_labels
+from rowsparse.solvers.filters.univariate import (
+    between_and_within,
+    by_score_then_between,
+    label_comparisons,
+    scatter_ratio,
+)
+
+__all__ = [
+    "CRITERIA",
+    "Criterion",
+    "Greedy",
+    "Selection",
+    "correlations",
+    "greedy_mrmr",
+    "mrmr",
+    "variance_ratios",
+]
+
+Criterion = Literal["mid", "miq", "fcd", "fcq"]
+CRITERIA = ("mid", "miq", "fcd", "fcq")
+Redundancy = Callable[[int], Array]
+
+# What keeps the quotients finite: added to the mean information, least of each correlation.
+_MIQ_OFFSET = 0.01
+_FCQ_FLOOR = 1e-3
+# Redundancies that are kept for the next target: 32 MB.
+_KEPT_ENTRIES = 1 << 22
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """The features in the order in which they were chosen, and their scores at that time."""
+
+    order: Index
+    scores: Array
+
+
+def greedy_mrmr(
+    relevance: Array,
+    by_relevance: Index,
+    redundancy: Redundancy,
+    k: int,
+    *,
+    criterion: Criterion,
+) -> Greedy:
+    """Choose k features one by one.
+
+    Parameters
+    ----------
+    relevance : array of shape (d,)
+        +inf is allowed: such features come first, the least redundant one each time.
+    by_relevance : array of int, shape (d,)
+        All features, the most relevant first: the first one is chosen first.
+    redundancy : function
+        From a feature to its redundancies with all d.
+    k : int
+    criterion : {"mid", "miq", "fcd", "fcq"}
+        Differences or quotients of relevance and mean redundancy.
+    """
+    first = int(by_relevance[0])
+    chosen, scores = [first], [float(relevance[first])]
+    still, total = np.ones(relevance.size, dtype=bool), np.zeros(relevance.size)
+    while len(chosen) < min(k, relevance.size):
+        still[chosen[-1]] = False
+        step = redundancy(chosen[-1])
+        total += np.maximum(step, _FCQ_FLOOR) if criterion == "fcq" else step
+        score = _score(relevance, total / len(chosen), criterion)
+        endless = still & np.isinf(relevance)
+        preference = np.where(endless, -total, -np.inf) if endless.any() else score
+        best = int(np.argmax(np.where(still, preference, -np.inf)))
+        chosen.append(best)
+        scores.append(float(score[best]))
+    return Greedy(np.array(chosen, dtype=np.intp), np.array(scores))
+
+
+def _score(relevance: Array, mean: Array, criterion: Criterion) -> Array:
+    if criterion in ("mid", "fcd"):
+        return relevance - mean
+    return relevance / (mean + _MIQ_OFFSET if criterion == "miq" else mean)
+
+
+def variance_ratios(X: Any, Y: Array, task: str) -> tuple[Array, Index]:
+    """F-statistics of every feature: for the classes, for each label, or for each number.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+    Y : array of shape (n, c)
+        One-hot classes, labels or numbers, none of which is constant.
+    task : {"classification", "multilabel", "regression"}
+
+    Returns
+    -------
+    ratios : array of shape (L, d)
+        L = 1 for classes; +inf for a feature that tells them without error, 0 for a constant one.
+    order : array of int, shape (d,)
+        The features by their mean; where that is infinite, by the scatter between the classes.
+    """
+    n = Y.shape[0]
+    if task == "classification":
+        groups = group_statistics(X, members(Y), None)
+        scatter = between_and_within(groups)
+        # Without degrees of freedom F has no scale, but still an order.
+        F = scatter_ratio(scatter) * (max(n - Y.shape[1], 1) / (Y.shape[1] - 1))
+        return F[None], by_score_then_between(F, scatter.between, groups.unit)
+    if task == "multilabel":
+        comparisons, _, groups = label_comparisons(X, Y, None)
+        scatters = [comparison.scatters for comparison in comparisons]
+        F = np.array([scatter_ratio(scatter) for scatter in scatters]) * max(n - 2, 1)
+        between = np.mean([scatter.between for scatter in scatters], axis=0)
+        return F, by_score_then_between(F.mean(axis=0), between, groups.unit)
+    ratio, columns = explained_ratio(X, Y, None)
+    F = ratio * max(n - 2, 1)
+    return F, by_score_then_between(F.mean(axis=0), columns.scatter[0], columns.unit)
+
+
+def correlations(design: Design) -> Redundancy:
+    """The modulus of a column's correlation with all columns of a standardised design."""
+    norms = design.column_norms()
+    scale = 1.0 / np.where(norms > 0, norms, np.inf)
+
+    def with_column(j: int) -> Array:
+        column = design.columns(np.array([j])).astype(np.float64) * scale[j]
+        return np.minimum(np.abs(design.rmatmul(column)[:, 0]) * scale, 1.0)
+
+    return with_column
+
+
+# ------------------------------------------------------------------- relevance and redundancy
+class _Source(ABC):
+    """Where the relevances and redundancies of all columns of X come from."""
+
+    relevance: Array  # (L, d): one row for the classes, for each label or for each number
+    order: Index  # the features by how ties of the relevance are broken
+
+    @abstractmethod
+    def redundancy(self, columns: Index) -> Redundancy:
+        """Between some columns of X, which are numbered anew."""
+
+    def by_relevance(self, relevance: Array) -> Index:
+        return self.order[np.argsort(-relevance[self.order], kind="stable")]
+
+
+class _Information(_Source):
+    def __init__(
+        self, X: Any, Y: Array, task: str, method: Discretization, alpha: float, bins: int
+    ) -> None:
+        labels = Y.argmax(axis=1) if task == "classification" else Y[:, 0].astype(np.intp)
+        self._states = States(discretize(X, method, labels=labels, alpha=alpha, bins=bins))
+        if task == "classification":
+            self.relevance = self._states.with_classes(labels)[None]
+        else:
+            self.relevance = self._states.with_labels(Y)
+        self.order = np.arange(X.shape[1])
+
+    def redundancy(self, columns: Index) -> Redundancy:
+        everything = columns.size == self.order.size
+        return (self._states if everything else self._states.take(columns)).with_column
+
+
+class _Variance(_Source):
+    def __init__(self, X: Any, Y: Array, task: str) -> None:
+        self._X = X
+        self.relevance, self.order = variance_ratios(X, Y, task)
+
+    def redundancy(self, columns: Index) -> Redundancy:
+        X = self._X if columns.size == self.order.size else self._X[:, columns]
+        return correlations(make_design(X, center=True, scale=True)[0])
+
+
+# ------------------------------------------------------------------------------ the method
+@dataclass(frozen=True)
+class Selection:
+    """What mRMR chose.
+
+    Attributes
+    ----------
+    order : array of int
+        All features: the chosen ones, the first one first, then the others by relevance.
+    places : array of shape (d,)
+        k for the first, k - 1 for the second, ..., 0 if not chosen; or means of that.
+    relevance : array of shape (d,)
+    scores : array or None
+        The criterion of each when it was chosen, if there was only one choice.
+    """
+
+    order: Index
+    places: Array
+    relevance: Array
+    scores: Array | None
+
+
+def mrmr(
+    X: Any,
+    Y: Array,
+    task: str,
+    k: int,
+    *,
+    criterion: Criterion,
+    discretization: Discretization = "mean_std",
+    alpha: float = 0.5,
+    bins: int = 10,
+    pool: int | None = None,
+    aggregate: Aggregate = "mean",
+) -> Selection:
+    """Choose k columns of X, none of them constant.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+    Y : array of shape (n, c)
+        One-hot classes; labels, or for "fcd" and "fcq" numbers, none of which is constant.
+    task : {"classification", "multilabel", "regression"}
+    k : int
+    criterion : {"mid", "miq", "fcd", "fcq"}
+    discretization, alpha, bins
+        As in :func:`~rowsparse.solvers.filters.discretize.discretize`, for "mid" and "miq".
+        "mdl" and "weka" take one label at a time: classes, one label, or ``aggregate="mean_rank"``.
+    pool : int, optional
+        How many of the most relevant features to choose from, at least k; None for all.
+    aggregate : {"mean", "max", "mean_rank"}
+        How several labels or numbers become one relevance; or by the mean place of a feature
+        among those chosen for each of them.
+    """
+
+    def source(targets: Array) -> _Source:
+        if criterion in ("mid", "miq"):
+            return _Information(X, targets, task, discretization, alpha, bins)
+        return _Variance(X, targets, task)
+
+    one_by_one = aggregate == "mean_rank" and task != "classification" and Y.shape[1] > 1
+    if one_by_one and criterion in ("mid", "miq") and discretization in BY_LABELS:
+        sources = [source(Y[:, [l]]) for l in range(Y.shape[1])]
+        relevances = [found.relevance[0] for found in sources]
+    else:
+        common = source(Y)
+        rule: Aggregate = "mean" if aggregate == "mean_rank" else aggregate
+        relevances = (
+            [*common.relevance] if one_by_one else [aggregate_labels(common.relevance, rule)]
+        )
+        sources = [common] * len(relevances)
+    runs = _Runs(k, criterion, pool)
+    found = [runs.run(*pair) for pair in zip(sources, relevances, strict=True)]
+    relevance = np.mean(relevances, axis=0)
+    places = np.zeros(relevance.size)
+    for greedy in found:
+        places[greedy.order] += k - np.arange(greedy.order.size)
+    by_relevance = sources[0].by_relevance(relevance)
+    order = by_relevance[np.argsort(-places[by_relevance], kind="stable")]
+    scores = None if one_by_one else found[0].scores
+    return Selection(order, places / len(found), relevance, scores)
+
+
+class _Runs:
+    """Greedy searches among the most relevant features of one target after another."""
+
+    def __init__(self, k: int, criterion: Criterion, pool: int | None) -> None:
+        self._k, self._criterion = k, criterion
+        self._pool = None if pool is None else max(k, pool)
+        self._last: tuple[_Source, Index, Redundancy] | None = None
+
+    def run(self, source: _Source, relevance: Array) -> Greedy:
+        by_relevance = source.by_relevance(relevance)[: self._pool]
+        columns = np.sort(by_relevance)
+        redundancy = self._redundancy(source, columns)
+        order = np.searchsorted(columns, by_relevance)
+        found = greedy_mrmr(
+            relevance[columns], order, redundancy, self._k, criterion=self._criterion
+        )
+        return Greedy(columns[found.order], found.scores)
+
+    def _redundancy(self, source: _Source, columns: Index) -> Redundancy:
+        """That of the last run again, with what it remembers, where nothing has changed."""
+        last = self._last
+        if last is None or last[0] is not source or not np.array_equal(last[1], columns):
+            kept = lru_cache(maxsize=max(1, _KEPT_ENTRIES // columns.size))
+            self._last = last = (source, columns, kept(source.redundancy(columns)))
+        return last[2]

@@ -1,0 +1,140 @@
+"""The joint l2,1 problem on a dense block of columns, stopped on the duality gap.
+
+    min_{W,b}  P(W,b) = sum_i omega_i ||y_i - z_i W - b||_2 + gamma sum_j ||w_j||_2
+
+is a sum of row norms of the stacked (E, V), E = Y - ZW - 1b' and V = W, over a graph: the
+splitting of :mod:`rowsparse.solvers.l21.splitting` solves it, and V is exactly sparse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rowsparse._arrays import Array
+from rowsparse.rows import row_norms
+from rowsparse.solvers.l21.splitting import GraphProjection, Iterates, split
+from rowsparse.solvers.l21.working_set import BlockFit, State
+
+
+def centred(A: Array, fit_intercept: bool) -> Array:
+    """A less its column means if there is an intercept, else A itself."""
+    return A - A.mean(axis=0) if fit_intercept else A
+
+
+def feasible_dual(Theta: Array, scores: Array, omega: Array, gamma: Array | float) -> Array:
+    """The multiple of Theta that satisfies every constraint of the dual.
+
+    ``scores`` are the norms ||z_j' Theta||; Theta must already have zero column sums if the
+    problem has an intercept.
+    """
+    excess = max(1.0, float((row_norms(Theta) / omega).max(initial=0.0)))
+    with np.errstate(over="ignore"):  # at a penalty next to nothing, 0 is the multiple
+        return Theta / max(excess, float((scores / gamma).max(initial=0.0)))
+
+
+def first_step(residual: Array) -> float:
+    """The step rho at which a typical residual is of the size of a threshold."""
+    total = float(row_norms(residual).sum())
+    return residual.shape[0] / total if total > 0 else 1.0
+
+
+def admm_l21(
+    Z: Array,
+    Y: Array,
+    gamma: float,
+    *,
+    omega: Array,
+    fit_intercept: bool,
+    tol: float,
+    max_iter: int,
+    state: State | None = None,
+) -> BlockFit:
+    """Minimise P over the columns of Z to a duality gap of at most ``tol * P``.
+
+    Parameters
+    ----------
+    Z : array of shape (n, m)
+        Block of columns.
+    Y : array of shape (n, c)
+        Targets.
+    gamma : float
+        Penalty of the row norms of W, positive.
+    omega : array of shape (n,)
+        Positive weights of the samples.
+    fit_intercept : bool
+        Whether b is free (and unpenalised) or zero.
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Limit on the iterations.
+    state : State, optional
+        Where to start from.
+    """
+    n = Y.shape[0]
+    Zc = centred(Z, fit_intercept)
+    # In units in which every column has norm 1 the preconditioner of W = V is 1.
+    norms = np.sqrt(np.einsum("ij,ij->j", Zc, Zc))
+    root = np.where(norms > 0, norms, 1.0)[:, None]
+    block = Block(Zc / root.T, Y, gamma / root[:, 0], omega, fit_intercept, tol)
+    start = block.start()
+    if state is not None:
+        S = np.concatenate([state.E, state.V * root])
+        start = Iterates(S, np.concatenate([state.Theta, state.Lambda / root]), state.rho)
+    end, n_iter, converged = split(
+        GraphProjection(block.Z, Y, fit_intercept),
+        np.concatenate([omega, block.gamma]),
+        start,
+        check=block.check,
+        scale=lambda P: float(np.linalg.norm(Y - P[:n])),
+        max_iter=max_iter,
+    )
+    fit = replace(block.best, n_iter=n_iter, converged=converged, W=block.best.W / root)
+    if fit_intercept:
+        fit.b = fit.b - Z.mean(axis=0) @ fit.W
+    fit.state = State(end.S[n:] / root, end.L[n:] * root, end.S[:n], end.L[:n], end.rho)
+    return fit
+
+
+class Block:
+    """The problem on a centred block, with a penalty for each column, and the best pair so far."""
+
+    def __init__(
+        self,
+        Z: Array,
+        Y: Array,
+        gamma: Array,
+        omega: Array,
+        fit_intercept: bool,
+        tol: float,
+    ) -> None:
+        self.Z, self.Y, self.gamma, self.omega = Z, Y, gamma, omega
+        self.fit_intercept, self.tol = fit_intercept, tol
+        self.dual = -np.inf
+        zero = np.zeros((Z.shape[1], Y.shape[1]))
+        self.best = BlockFit(zero, np.zeros(Y.shape[1]), np.inf, np.zeros_like(Y), np.inf, 0, False)
+
+    def start(self) -> Iterates:
+        residual = centred(self.Y, self.fit_intercept)
+        S = np.concatenate([residual, self.best.W])
+        return Iterates(S, np.zeros_like(S), first_step(residual))
+
+    def check(self, S: Array, L: Array) -> bool:
+        """Keep the better primal and the better dual point; whether their gap is closed."""
+        n = self.Y.shape[0]
+        V = S[n:]
+        residual = self.Y - self.Z @ V
+        # The intercept that the split itself is converging to.
+        b = (residual - S[:n]).mean(axis=0) if self.fit_intercept else self.best.b
+        residual -= b
+        objective = float(self.omega @ row_norms(residual) + self.gamma @ row_norms(V))
+        if objective < self.best.objective:
+            self.best.objective, self.best.W, self.best.b = objective, V, b
+        Theta = centred(L[:n], self.fit_intercept)
+        Theta = feasible_dual(Theta, row_norms(self.Z.T @ Theta), self.omega, self.gamma)
+        value = float(np.vdot(self.Y, Theta))
+        if value > self.dual:
+            self.dual, self.best.Theta = value, Theta
+        self.best.gap = self.best.objective - self.dual
+        return self.best.gap <= self.tol * self.best.objective

@@ -1,0 +1,225 @@
+"""What of X'X + ridge I can be counted to the ridge: a diagonal matrix D below it.
+
+With D <= X'X + ridge I, the best-k-features problem is the same with X'X + ridge I - D for X'X and
+D_j for the ridge of feature j (Dong, Chen & Linderoth 2015), and its relaxation is the tighter the
+larger D is. The value of the relaxation,
+
+    g(D) = min over s, W of ||Y||^2 - 2 <B, W> + <W, (A - D) W> + sum_j D_j ||w_j||^2 / s_j
+
+with A = X'X + ridge I, is concave in D, with the gradient s_j (1 - s_j) ||u_j||^2 / D_j^2. Here
+g(D) + mu (log det(A - D) + log det(D - floor)) is raised by Newton steps while mu falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rowsparse._arrays import Array, Index
+from rowsparse.solvers.proof.candidates import Candidates
+from rowsparse.solvers.proof.relaxation import Relaxation
+
+# Up to this many features D is looked for, and up to this many more than a multiple of I.
+_MOST, _MOST_FREE = 1500, 150
+# Accuracy of a relaxation, relative to ||Y||^2.
+_TOL = 1e-5
+# Weights of the barrier, relative to what there is to gain, and steps with each.
+_WEIGHTS, _STEPS, _TRIES = (3.0, 1.0, 0.3, 0.1, 0.03), 6, 6
+# Steps to where the barrier is least, and what a step must gain to be followed by another one
+# with the same weight, relative to ||Y||^2.
+_CENTRING, _ENOUGH = 30, 3e-5
+# What a multiple of I must add to the ridge, and which share of the gap another D must close.
+_SHARE, _WORTHWHILE = 1e-3, 1 / 3
+# About as many nodes take as long as the search for D.
+_NODES_A_FEATURE = 2
+# No D_j is less than this share of the largest multiple of I.
+_FLOOR = 0.1
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class _Root:
+    """The relaxation of the whole problem for one D: its value, its s, and the gradient of g."""
+
+    value: float
+    s: Array
+    gradient: Array
+
+
+def uniform_diagonal(problem: Candidates, k: int, include: Index) -> Array | None:
+    """The largest multiple of I, if it is larger than the ridge by enough; else None."""
+    search = _Search.of(problem, k, include, _MOST)
+    return None if search is None else search.uniform()
+
+
+def nodes_before_climbing(problem: Candidates) -> float:
+    """How many nodes of branch and bound to try before a better D than a multiple of I."""
+    most = min(_MOST_FREE, problem.n_samples - 1)
+    climbable = problem.gram is not None and len(problem) <= most
+    return _NODES_A_FEATURE * len(problem) if climbable else np.inf
+
+
+def best_diagonal(
+    problem: Candidates,
+    k: int,
+    include: Index,
+    known: Array | None,
+    objective: float,
+    late: Callable[[], bool],
+) -> Array | None:
+    """A D that closes some of the gap that the known one (None: the ridge) leaves, or None."""
+    search = _Search.of(problem, k, include, _MOST_FREE)
+    return None if search is None or late() else search.best(known, objective, late)
+
+
+class _Search:
+    """In units in which A = X'X + ridge I has ones on its diagonal.
+
+    What it returns leaves X'X + ridge I - D positive semi-definite by more than rounding can hide.
+    """
+
+    def __init__(self, problem: Candidates, gram: Array, k: int, chosen: Index) -> None:
+        self.problem, self.k = problem, k
+        m, size = len(gram), gram.diagonal() + problem.ridge
+        self.unit = 1.0 / np.sqrt(size)
+        self.A = gram * self.unit * self.unit[:, None]
+        self.A.flat[:: m + 1] = 1.0
+        self.rounding = m * (problem.rounding + 8.0 * (m + 2) * _EPS)
+        self.order = np.concatenate([chosen, np.setdiff1d(np.arange(m), chosen)])
+        self.n_fixed = chosen.size
+        self.start = np.full(m, (k - chosen.size) / max(m - chosen.size, 1))
+        self.start[: chosen.size] = 1.0
+        own = gram.copy()
+        own.flat[:: m + 1] += problem.ridge
+        least = float(np.linalg.eigvalsh(own)[0]) - 2.0 * self.rounding * float(size.max())
+        self.multiple = self._safe(least * self.unit**2)
+        # What some features lose for others to gain is missed further down the tree.
+        self.floor = np.zeros(m) if self.multiple is None else _FLOOR * self.multiple
+
+    @classmethod
+    def of(cls, problem: Candidates, k: int, include: Index, most: int) -> _Search | None:
+        """None where X'X is singular for want of samples or too large, or nothing to choose."""
+        m, gram = len(problem), problem.gram
+        chosen = np.flatnonzero(np.isin(problem.features, include))
+        if gram is None or m > min(most, problem.n_samples - 1):
+            return None
+        if not 0 < k - chosen.size < m - chosen.size:
+            return None
+        if not np.all(gram.diagonal() + problem.ridge > 0):
+            return None
+        search = cls(problem, gram, k, chosen)
+        return None if search.multiple is None else search
+
+    def uniform(self) -> Array | None:
+        """A multiple of I, if it is larger than the ridge, and so better, by enough."""
+        assert self.multiple is not None
+        own = self.multiple / self.unit**2
+        return own if own[0] > (1.0 + _SHARE) * self.problem.ridge else None
+
+    def best(self, known: Array | None, objective: float, late: Callable[[], bool]) -> Array | None:
+        """What the barrier leads to, if that closes enough of the gap to the objective."""
+        assert self.multiple is not None
+        D = np.full(len(self.A), self.problem.ridge) if known is None else known
+        root = self._root(D * self.unit**2, self.start)
+        start = 0.5 * (1.0 + _FLOOR) * self.multiple
+        climbed = self._safe(self._climb(start, root.s, late))
+        if climbed is None:
+            return None
+        better = self._root(climbed, root.s).value
+        enough = _WORTHWHILE * (objective - root.value)
+        return climbed / self.unit**2 if better > root.value + enough else None
+
+    def _root(self, D: Array, start: Array) -> _Root:
+        scale = self.unit / np.sqrt(D)
+        G = self.A.copy()
+        G.flat[:: len(G) + 1] -= D
+        G /= np.sqrt(D)
+        G /= np.sqrt(D)[:, None]
+        order, total = self.order, self.problem.total
+        B = (self.problem.B * scale[:, None])[order]
+        relaxation = Relaxation(G[np.ix_(order, order)], B, total, self.k, 1.0, self.n_fixed)
+        point, value = relaxation.solve_inside(start, tol=_TOL * total)
+        gradient = np.empty(len(G))
+        gradient[order] = point.s * (1.0 - point.s) * point.q
+        return _Root(value, point.s, gradient / D)
+
+    def _climb(self, D: Array, s: Array, late: Callable[[], bool]) -> Array:
+        D = self._centre(D)
+        root = self._root(D, s)
+        for weight in _WEIGHTS:
+            mu = weight * float(root.gradient @ D) / len(D)
+            for _ in range(_STEPS):
+                moved = None if late() else self._step(D, root, mu)
+                if moved is None:
+                    break
+                gained = moved[1].value - root.value
+                D, root = moved
+                if abs(gained) < _ENOUGH * self.problem.total:
+                    break
+        return D
+
+    def _centre(self, D: Array) -> Array:
+        """The D with the largest barrier, or near it."""
+        nothing = np.zeros_like(D)
+        for _ in range(_CENTRING):
+            direction = self._direction(D, nothing, 1.0)
+            barrier, step = self._barrier(D), 1.0
+            while step > 1e-3 and not self._barrier(D + step * direction) > barrier:
+                step *= 0.4
+            if step <= 1e-3:
+                break
+            D = D + step * direction
+        return D
+
+    def _direction(self, D: Array, gradient: Array, mu: float) -> Array:
+        """That of Newton for g(D), of which this is the gradient, and mu times the barrier."""
+        inverse = np.linalg.inv(self.A - np.diag(D))
+        above = D - self.floor
+        slope = gradient + mu * (1.0 / above - inverse.diagonal())
+        # Of the curvature of g, the part that comes from 1 / D_j^2 alone.
+        curvature = mu * inverse * inverse
+        curvature.flat[:: len(D) + 1] += 2.0 * gradient / D + mu / above**2
+        return np.asarray(np.linalg.solve(curvature, slope))
+
+    def _step(self, D: Array, root: _Root, mu: float) -> tuple[Array, _Root] | None:
+        """A step in that direction, shortened until it gains."""
+        direction = self._direction(D, root.gradient, mu)
+        now = root.value + mu * self._barrier(D)
+        step = 1.0
+        for _ in range(_TRIES):
+            trial = D + step * direction
+            barrier = self._barrier(trial)
+            if np.isfinite(barrier):
+                other = self._root(trial, root.s)
+                if other.value + mu * barrier > now:
+                    return trial, other
+            step *= 0.4
+        return None
+
+    def _barrier(self, D: Array) -> float:
+        """log det(A - D) + log det(D - floor); -inf unless both are positive definite."""
+        if not np.all(self.floor < D):
+            return -np.inf
+        try:
+            factor = np.linalg.cholesky(self.A - np.diag(D))
+        except np.linalg.LinAlgError:
+            return -np.inf
+        return float(2.0 * np.log(factor.diagonal()).sum() + np.log(D - self.floor).sum())
+
+    def _is_below(self, D: Array) -> bool:
+        """Whether A - D is positive definite, as far as floating point can tell."""
+        try:
+            np.linalg.cholesky(self.A - np.diag(D))
+        except np.linalg.LinAlgError:
+            return False
+        return True
+
+    def _safe(self, D: Array) -> Array | None:
+        """D, made less until A - D is positive definite by more than rounding can hide."""
+        for _ in range(_TRIES):
+            if D.min() > 0.0 and self._is_below(D + 2.0 * self.rounding):
+                return D
+            D = 0.9 * D
+        return None

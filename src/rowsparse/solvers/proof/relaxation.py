@@ -1,0 +1,354 @@
+"""The convex relaxation of the best-k-features problem, by projected Newton steps.
+
+With s_j in [0, 1] and sum s = k instead of a choice of k features,
+
+    phi(s) = min_W ||Y - XW||^2 + ridge * sum_j ||w_j||^2 / s_j
+
+is convex in s; its gradient is -q, q_j = ||u_j||^2 / ridge with u = X'(Y - XW). The W of *any* s
+gives a lower bound on the problem (see :mod:`rowsparse.solvers.proof.candidates`), so nothing here
+has to be exact for a bound to be valid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
+
+from rowsparse._arrays import Array, Index, Mask
+
+# Entries of s closer than this to 0 or 1 sit on the bound.
+_AT_BOUND = 1e-9
+_SHRINK_STEP = 0.3
+_NEWTON_TRIES = 6
+_GRADIENT_TRIES = 12
+# Newton steps that may fail before the minimum is looked for from within.
+_MOST_FAILURES = 6
+# The weight of the barrier, relative to ||Y||^2 a feature, how it falls, the steps with each
+# weight, and what of the tolerance the last one may come to.
+_FIRST_BARRIER, _BARRIER_FALL, _BARRIER_STEPS, _LAST_BARRIER = 1e-2, 0.15, 3, 0.3
+# Share of the mean curvature added to a Hessian that may be singular.
+_DAMPING = 1e-10
+# The same where what counts is not the next step but how stiff the features are.
+_STIFF_DAMPING = 1e-6
+
+
+def project_capped_simplex(v: Array, k: int) -> Array:
+    """The nearest point to v with entries in [0, 1] that sum to k <= len(v).
+
+    >>> project_capped_simplex(np.array([3.0, 0.5, 0.1]), 2)
+    array([1. , 0.7, 0.3])
+    """
+    # total(t) = sum(clip(v - t, 0, 1)) falls with t and is linear between these knots: the slope
+    # grows by one where an entry leaves 1 and falls by one where it arrives at 0.
+    knots = np.concatenate([v - 1.0, v])
+    order = knots.argsort(kind="stable")
+    knots = knots[order]
+    moving = (1 - 2 * (order >= v.size)).cumsum()
+    total = v.size - (moving[:-1] * (knots[1:] - knots[:-1])).cumsum()
+    # The last knot with a total of at least k; the first has all of v at 1.
+    low = int(np.count_nonzero(total >= k))
+    t = float(knots[low])
+    # What rounding did to the cumulated total is not in this one.
+    s = _clipped(v, t)
+    if moving[low] > 0:
+        s = _clipped(v, t + (float(s.sum()) - k) / float(moving[low]))
+    return s
+
+
+def _clipped(v: Array, t: float) -> Array:
+    s = v - t
+    np.maximum(s, 0.0, out=s)
+    np.minimum(s, 1.0, out=s)
+    return s
+
+
+@dataclass
+class Point:
+    """phi and what follows from it at one s; ``active`` are the entries with s > 0."""
+
+    s: Array
+    active: Index
+    root: Array
+    factor: Array
+    W: Array
+    phi: float
+    u: Array
+    q: Array
+
+
+class Relaxation:
+    """The relaxation on m features given by their Gram matrix.
+
+    Parameters
+    ----------
+    G : array of shape (m, m)
+        X'X.
+    B : array of shape (m, c)
+        X'Y.
+    total : float
+        ||Y||^2.
+    k : int
+        Number of features to choose.
+    ridge : float
+        Positive.
+    n_fixed : int
+        The first so many features are chosen already: their s is 1 and stays so.
+    """
+
+    def __init__(
+        self, G: Array, B: Array, total: float, k: int, ridge: float, n_fixed: int = 0
+    ) -> None:
+        self.G, self.B, self.total, self.ridge = G, B, total, ridge
+        self.n_fixed, self.n_free = n_fixed, k - n_fixed
+        self.n_steps = 0
+
+    def nearest(self, v: Array) -> Array:
+        """The nearest s to v that keeps the fixed entries at 1 and sums to k."""
+        s = np.ones_like(v)
+        s[self.n_fixed :] = project_capped_simplex(v[self.n_fixed :], self.n_free)
+        return s
+
+    def at(self, s: Array, damping: float = 0.0) -> Point:
+        """Evaluate phi at s, by W = T V with (T G T + ridge I) V = T B and T = diag(sqrt s).
+
+        The matrix is damped where rounding makes it singular: any W gives a bound.
+        """
+        active = np.flatnonzero(s)
+        root = np.sqrt(s[active])
+        whole = active.size == s.size
+        # Taken one axis at a time: that is the fastest.
+        G_A = self.G if whole else self.G.take(active, axis=0)
+        K = (G_A if whole else G_A.take(active, axis=1)) * root
+        K *= root[:, None]
+        K.flat[:: active.size + 1] += self.ridge + damping
+        least = _DAMPING * float(K.trace()) / active.size
+        # A symmetric matrix by rows is the same one by columns, as LAPACK wants it.
+        factor, failed = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
+        if failed and np.isfinite(damping):
+            return self.at(s, max(100.0 * damping, least))
+        right = root[:, None] * self.B[active]
+        V, _ = dpotrs(factor, right, lower=1)
+        W = root[:, None] * V
+        u = self.B - G_A.T @ W
+        q = np.einsum("jc,jc->j", u, u)
+        q /= self.ridge
+        return Point(s, active, root, factor, W, self.total - float(np.vdot(right, V)), u, q)
+
+    def bound(self, point: Point) -> float:
+        """The lower bound from a point: total - <W, GW> - the sum of the k largest q.
+
+        Of the k largest, the fixed features are the first.
+        """
+        explained = float(np.vdot(point.W, self.B[point.active] - point.u[point.active]))
+        fixed, free = point.q[: self.n_fixed], point.q[self.n_fixed :]
+        return self.total - explained - float(fixed.sum() + largest(free, self.n_free).sum())
+
+    def solve(
+        self, s: Array, *, tol: float, stop_above: float = np.inf, max_iter: int = 50
+    ) -> tuple[Point, float]:
+        """Minimise phi from s until the bound is within ``tol`` or reaches ``stop_above``.
+
+        Where phi falls below ``stop_above``, the bound cannot reach it: then a tenth of the
+        distance that remains is near enough.
+
+        Returns the point with the best bound, and that bound.
+        """
+        point = self.at(s)
+        best, bound = point, -np.inf
+        failures = 0
+        for _ in range(max_iter):
+            value = self.bound(point)
+            if value > bound:
+                best, bound = point, value
+            if bound >= stop_above or point.phi - bound <= self._left(point, tol, stop_above):
+                break
+            moved = self._newton(point)
+            if moved is None:
+                failures += 1
+                moved = self._gradient(point)
+            if moved is None or failures > _MOST_FAILURES:
+                if self.n_free > 0:
+                    inside, value = self.solve_inside(point.s, tol=tol, stop_above=stop_above)
+                    best, bound = (inside, value) if value > bound else (best, bound)
+                break
+            point = moved
+            self.n_steps += 1
+        return best, bound
+
+    @staticmethod
+    def _left(point: Point, tol: float, stop_above: float) -> float:
+        """How far from each other phi and the bound may be in the end."""
+        return max(tol, 0.1 * (stop_above - point.phi)) if np.isfinite(stop_above) else tol
+
+    def solve_inside(
+        self, s: Array, *, tol: float, stop_above: float = np.inf
+    ) -> tuple[Point, float]:
+        """The same from within, by Newton steps with a barrier that falls.
+
+        Slower than :meth:`solve` where that gets on, and sure where small ridges keep it from
+        that. Returns the last point, and its bound.
+        """
+        m, fixed = s.size, self.n_fixed
+        middle = self.n_free / (m - fixed)
+        s = np.concatenate([np.ones(fixed), 0.9 * s[fixed:] + 0.1 * middle])
+        free = np.arange(fixed, m)
+        point, tau = self.at(s), _FIRST_BARRIER * self.total / m
+        while True:
+            for _ in range(_BARRIER_STEPS):
+                moved = self._step_inside(point, free, tau)
+                if moved is None:
+                    break
+                point = moved
+                self.n_steps += 1
+            bound = self.bound(point)
+            done = bound >= stop_above or point.phi - bound <= self._left(point, tol, stop_above)
+            if done or tau * m <= _LAST_BARRIER * tol:
+                return point, bound
+            tau *= _BARRIER_FALL
+
+    def _step_inside(self, point: Point, free: Index, tau: float) -> Point | None:
+        s, q = point.s[free], point.q[free]
+        hessian = self._hessian(point, free)
+        hessian.flat[:: free.size + 1] += tau * (s**-2.0 + (1.0 - s) ** -2.0)
+        factor, failed = dpotrf(hessian.T, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return None
+        right = np.stack([q + tau * (1.0 / s - 1.0 / (1.0 - s)), np.ones(free.size)], axis=1)
+        solved = dpotrs(factor, right, lower=1)[0]
+        totals = solved.sum(axis=0)
+        step = solved[:, 0] - totals[0] / totals[1] * solved[:, 1]
+        # To 95 % of the way to the nearest end of an interval.
+        ends = np.where(step < 0, s, 1.0 - s)
+        length = min(1.0, 0.95 / float(np.max(np.abs(step) / ends, initial=1e-300)))
+        now = point.phi - tau * float(np.log(s).sum() + np.log1p(-s).sum())
+        for _ in range(_GRADIENT_TRIES):
+            there = point.s.copy()
+            there[free] = s + length * step
+            trial = self.at(there)
+            t = there[free]
+            if trial.phi - tau * float(np.log(t).sum() + np.log1p(-t).sum()) < now:
+                return trial
+            length *= _SHRINK_STEP
+        return None
+
+    def _newton(self, point: Point) -> Point | None:
+        direction = self._direction(point)
+        if direction is None:
+            return None
+        step = 1.0
+        for _ in range(_NEWTON_TRIES):
+            trial = self.at(self.nearest(point.s + step * direction))
+            if trial.phi < point.phi:
+                return trial
+            step *= _SHRINK_STEP
+        return None
+
+    def _gradient(self, point: Point) -> Point | None:
+        curvature = 2.0 / self.ridge * float((point.q * np.diag(self.G)).max(initial=0.0))
+        step = 1.0 / max(curvature, np.finfo(np.float64).tiny)
+        for _ in range(_GRADIENT_TRIES):
+            trial = self.at(self.nearest(point.s + step * point.q))
+            if trial.phi < point.phi:
+                return trial
+            step *= _SHRINK_STEP
+        return None
+
+    def _direction(self, point: Point) -> Array | None:
+        """The Newton direction with sum 0 over the entries that are free to move.
+
+        The Hessian is 2/ridge^2 (X'K^{-1}X) o (u u'), with K = I + X diag(s) X'/ridge and o the
+        entrywise product.
+        """
+        free = np.flatnonzero(self._free(point))
+        if free.size < 2:
+            return None
+        hessian = self._hessian(point, free)
+        while free.size >= 2:
+            # Overwritten by its factor, by columns.
+            factor, failed = dpotrf(hessian.T.copy(order="F"), lower=1, clean=0, overwrite_a=1)
+            if failed:
+                return None
+            right = np.ones((2, free.size))
+            right[0] = point.q[free]
+            solved = dpotrs(factor, right.T, lower=1, overwrite_b=1)[0].T
+            totals = solved.sum(axis=1)
+            step = solved[0] - (totals[0] / totals[1]) * solved[1]
+            s = point.s[free]
+            kept = ((s > _AT_BOUND) | (step >= 0)) & ((s < 1 - _AT_BOUND) | (step <= 0))
+            if kept.all():
+                direction = np.zeros_like(point.s)
+                direction[free] = step
+                return direction
+            stay = np.flatnonzero(kept)
+            free, hessian = free[stay], hessian.take(stay, axis=0).take(stay, axis=1)
+        return None
+
+    def resistance(self, point: Point) -> Array:
+        """The force that it takes to push each fractional entry of s to 0, or 0 where none is.
+
+        To second order, phi rises by delta^2 / (2 C_jj) when s_j moves by delta and the other
+        fractional entries make up for it as well as they can, with C the inverse of the Hessian
+        among directions of sum 0. The slope at the end of that way is s_j / C_jj.
+        """
+        inside = self._inside(point.s)
+        inside[: self.n_fixed] = False
+        free = np.flatnonzero(inside)
+        forces = np.zeros_like(point.s)
+        if free.size < 2:
+            return forces
+        hessian = self._hessian(point, free, _STIFF_DAMPING)
+        factor, failed = dpotrf(hessian.T, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return forces
+        sums = dpotrs(factor, np.ones(free.size), lower=1)[0]
+        inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+        give = inverse.diagonal() - sums**2 / sums.sum()
+        forces[free] = point.s[free] / np.maximum(give, np.finfo(np.float64).tiny)
+        return forces
+
+    def _hessian(self, point: Point, free: Index, damping: float = _DAMPING) -> Array:
+        """The Hessian of phi over some entries, a little damped."""
+        G_F = self.G.take(free, axis=0)
+        cross = G_F.take(point.active, axis=1) * point.root
+        Z, _ = dtrtrs(point.factor, cross.T, lower=1, overwrite_b=1)
+        H = G_F.take(free, axis=1)
+        H -= Z.T @ Z
+        u = point.u[free] * (np.sqrt(2.0) / self.ridge)
+        H *= u @ u.T
+        H.flat[:: free.size + 1] += damping * np.trace(H) / free.size + 1e-300
+        return H
+
+    @staticmethod
+    def _inside(s: Array) -> Mask:
+        inside: Mask = (s > _AT_BOUND) & (s < 1 - _AT_BOUND)
+        return inside
+
+    def _free(self, point: Point) -> Mask:
+        s, q = point.s, point.q
+        inside = self._inside(s)
+        level = self.level(point)
+        enters = (s <= _AT_BOUND) & (q > level)
+        leaves = (s >= 1 - _AT_BOUND) & (q < level)
+        free: Mask = inside | enters | leaves
+        free[: self.n_fixed] = False
+        return free
+
+    def level(self, point: Point) -> float:
+        """The multiplier of sum s = k: the q that fractional entries have in common."""
+        s, q = point.s, point.q
+        inside = self._inside(s)
+        if inside.any():
+            weights = np.minimum(s[inside], 1 - s[inside])
+            return float(weights @ q[inside] / weights.sum())
+        ordered = np.sort(q[self.n_fixed :])[::-1]
+        last, next_one = self.n_free - 1, min(self.n_free, ordered.size - 1)
+        return 0.5 * float(ordered[last] + ordered[next_one])
+
+
+def largest(values: Array, k: int) -> Array:
+    """The k largest entries, in any order."""
+    if k >= values.size:
+        return values
+    return np.partition(values, values.size - k)[values.size - k :]

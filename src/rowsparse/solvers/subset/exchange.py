@@ -1,0 +1,180 @@
+"""Least squares on k features: greedy construction, exchanges to the end of them, the refit.
+
+The problem is
+
+    minimise ||Y - X W||_F^2 + ridge ||W||_F^2   subject to   W_j = 0 for j outside S
+
+with X and Y centred. A = X'X + ridge I and B = X'Y; of A only the rows of features that were
+ever selected are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import lstsq, qr
+
+from rowsparse._arrays import Array, Index, Mask
+from rowsparse.design import Design
+from rowsparse.solvers.subset.gram import (
+    GramRows,
+    LeastSquares,
+    first_best,
+    independent,
+    machine_eps,
+    reduced_targets,
+    solve_positive,
+    univariate_gains,
+)
+from rowsparse.solvers.subset.support import Effort, Exchange, SupportState
+
+__all__ = [
+    "Effort",
+    "Exchange",
+    "GramRows",
+    "LeastSquares",
+    "Mask",
+    "SupportState",
+    "descend",
+    "fill",
+    "first_best",
+    "forward",
+    "grow",
+    "independent",
+    "least_squares_fit",
+    "least_squares_objective",
+    "machine_eps",
+    "reduced_targets",
+    "solve_positive",
+    "univariate_gains",
+]
+
+# Condition number (of columns of unit norm) from which a refit takes columns for dependent.
+_REFIT_CONDITION = 1e10
+
+
+def grow(state: SupportState, size: int, allowed: Mask, enough: float) -> bool:
+    """Add the best features up to a size; whether it was reached with gains above ``enough``."""
+    eps = state.problem.eps
+    while len(state.basis) < size:
+        gains = state.addition_gains()
+        gains[~allowed] = -np.inf
+        p = first_best(gains, eps)
+        if not gains[p] > enough:
+            return False
+        state.problem.gram.fetch(p, gains)
+        if not state.add(p):  # nothing is left of it, which the updates had not shown
+            state.inert.remove(p)
+            state.s[p] = 0.0
+    return True
+
+
+def never() -> bool:
+    """The deadline that never comes."""
+    return False
+
+
+def descend(
+    state: SupportState,
+    enough: float,
+    allowed: Mask,
+    *,
+    fixed: int = 0,
+    effort: Effort = "best",
+    late: Callable[[], bool] = never,
+) -> bool:
+    """Apply the best exchange until none gains more than ``enough``; False if ``late`` first.
+
+    ``fixed`` and ``effort`` are those of :meth:`SupportState.best_exchange`.
+    """
+    objective = state.objective
+    while not late():
+        best = state.best_exchange(enough, allowed, fixed=fixed, effort=effort)
+        if best is None or not state.exchange(best.out, best.into):
+            return True
+        before, objective = objective, state.objective
+        if not objective < before:  # a gain of rounding alone
+            return True
+    return False
+
+
+def forward(
+    design: Design, Y: Array, k: int, *, ridge: float = 0.0, live: Mask | None = None
+) -> Index:
+    """Greedy forward selection by the exact gain, in the order of picking.
+
+    Once nothing gains any more, the features with the largest ||B_p||^2 / A_pp fill up to
+    exactly k, columns of zeros last. Ties go to the lowest index.
+
+    Parameters
+    ----------
+    design : Design
+        Centred.
+    Y : array of shape (n, c)
+        Centred.
+    k : int
+        Number of features, at most d.
+    ridge : float
+        Weight of ||W||_F^2.
+    live : array of bool of shape (d,), optional
+        Columns to take before all others. Default: those that are not zero.
+
+    Examples
+    --------
+    >>> from rowsparse.design import make_design
+    >>> X = np.array([[1.0, 0.0, 1.0], [-1.0, 0.0, 1.0], [0.0, 0.0, -2.0]])
+    >>> design, _ = make_design(X, center=True, scale=False)
+    >>> forward(design, np.array([[3.0], [0.0], [-3.0]]), 3)
+    array([2, 0, 1])
+    """
+    problem = LeastSquares.of(design, reduced_targets(Y), ridge=ridge)
+    live = design.column_norms() > 0 if live is None else live
+    state = SupportState(problem, capacity=k)
+    grow(state, k, live, problem.eps * problem.total)
+    return fill(state.basis, univariate_gains(problem.B, problem.diagonal), live, k)
+
+
+def fill(picked: list[int], strength: Array, live: Mask, k: int) -> Index:
+    """``picked`` and then the strongest others, those not ``live`` last."""
+    order = np.lexsort((-strength, ~live))
+    others = order[~np.isin(order, picked)]
+    return np.concatenate([np.array(picked, dtype=np.intp), others])[:k]
+
+
+def least_squares_fit(
+    design: Design, Y: Array, support: Index, *, ridge: float = 0.0
+) -> tuple[Array, float]:
+    """Coefficients on a support (k x c) and ||Y - X W||^2 + ridge ||W||^2, at their least.
+
+    Computed from the columns and not from their Gram matrix, so near-dependence costs no
+    digits, and rounded up; of dependent columns the solution of least norm (per unit of column)
+    is taken.
+    """
+    X_S = design.double_columns(support)
+    if ridge > 0 and support.size > 2 * Y.shape[0]:
+        # W = Q U lies in the span of the samples: X_S' = QR leaves fewer unknowns.
+        Q, R = qr(X_S.T, mode="economic", check_finite=False)
+        U, objective = _ridge_fit(R.T, Y, ridge)
+        return Q @ U, objective
+    return _ridge_fit(X_S, Y, ridge)
+
+
+def _ridge_fit(X: Array, Y: Array, ridge: float) -> tuple[Array, float]:
+    k = X.shape[1] if ridge > 0 else 0
+    X = np.vstack([X, np.sqrt(ridge) * np.eye(k, X.shape[1])])
+    target = np.vstack([Y, np.zeros((k, Y.shape[1]))])
+    norms = np.linalg.norm(X, axis=0)
+    norms[norms == 0] = 1.0
+    V = lstsq(X / norms, target, cond=1 / _REFIT_CONDITION, lapack_driver="gelsy")[0]
+    rounding = (len(X) + 16) * float(np.finfo(np.float64).eps)
+    error = rounding * (np.linalg.norm(target) + np.linalg.norm(V, axis=1).sum())
+    V /= norms[:, None]
+    left = float(np.linalg.norm(target - X @ V))
+    # What rounding may have taken from it is added, so that it is not below the least possible.
+    return V, (left + float(error)) ** 2 if left > 0 else 0.0
+
+
+def least_squares_objective(design: Design, Y: Array, S: Index, *, ridge: float = 0.0) -> float:
+    """The least ||Y - X W||^2 + ridge ||W||^2 on a support S."""
+    return least_squares_fit(design, Y, S, ridge=ridge)[1]

@@ -1,0 +1,225 @@
+"""What the page of An, Dong and Qin (2021) computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from reproduction import an2021, an2021_objective, an2021_runs
+from reproduction.an2021_runs import (
+    DATASETS,
+    LARGE,
+    REDUNDANCY_SETTING,
+    RFS_GAMMAS,
+    STEPS,
+    accuracy_tasks,
+    curve_rows,
+    descent,
+    objective_rows,
+    objective_tasks,
+    printed_rho,
+    redundancy_rows,
+    redundancy_tasks,
+    refitted_value,
+    settings_tasks,
+)
+from reproduction.declare import Size, Task
+from rowsparse import NmAPG
+from rowsparse.design import make_design
+
+QUIET = "ignore::sklearn.exceptions.ConvergenceWarning"
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 12)
+    X = rng.standard_normal((36, 15))
+    X[:, :3] += 1.5 * (y[:, None] == np.arange(3))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X, y, (y[:, None] == np.arange(3)).astype(float)
+
+
+def design_of(X):
+    return make_design(X, center=False, scale=False)[0]
+
+
+@pytest.mark.filterwarnings(QUIET)
+def test_the_first_line_of_the_convergence_figure_is_the_published_selector(data):
+    X, y, Y = data
+    run = descent(design_of(X), Y, 4, "printed", 60)
+    settings = {**REDUNDANCY_SETTING, "max_iter": 60}
+    selector = NmAPG(4, variant="published", fit_intercept=False, **settings).fit(X, y)
+    np.testing.assert_allclose(run.history, selector.history_, rtol=1e-9)
+    np.testing.assert_allclose(run.W.T, selector.coef_, atol=1e-9)
+
+
+def test_every_change_of_the_steps_lowers_the_smoothed_objective_sooner(data):
+    X, _, Y = data
+    ends = {step: descent(design_of(X), Y, 4, step, 40).history[-1] for step in STEPS}
+    assert ends["constant"] < ends["operator"]
+    assert ends["margin"] < ends["constant"]
+
+
+def test_only_the_exact_operator_makes_rows_vanish(data, monkeypatch):
+    X, _, Y = data
+    monkeypatch.setitem(an2021_runs.REDUNDANCY_SETTING, "rho", 50.0)
+    rows = {
+        step: np.count_nonzero(descent(design_of(X), Y, 4, step, 200).W.any(axis=1))
+        for step in ("printed", "operator")
+    }
+    assert rows == {"printed": 15, "operator": 4}
+
+
+def test_the_refitted_value_is_the_least_on_the_support(data):
+    X, _, Y = data
+    support = np.array([0, 1, 7])
+
+    def value(w):
+        W = w.reshape(3, 3)
+        residuals = np.linalg.norm(X[:, support] @ W - Y, axis=1)
+        return residuals.sum() + 0.1 * np.linalg.norm(W, axis=1).sum()
+
+    found = min(
+        minimize(value, start, method="BFGS", options={"gtol": 1e-8}).fun
+        for start in np.random.default_rng(1).normal(0.0, 0.3, (3, 9))
+    )
+    assert refitted_value(X, Y, support, 0.1) == pytest.approx(found, rel=1e-4)
+
+
+def test_the_printed_weight_of_the_constraint_is_a_share_of_its_bound():
+    assert printed_rho(0.001, 50, 4.0, 0.1) == pytest.approx(0.001 * (200.0 - 0.1))
+    assert printed_rho(0.01, 1, 0.05, 0.1) > 0.0
+
+
+@pytest.mark.filterwarnings(QUIET)
+def test_a_share_of_one_hundredth_is_what_the_selector_takes_by_itself(data):
+    X, y, _ = data
+    rho = printed_rho(0.01, len(X), np.abs(X).max(), 0.1)
+    own = NmAPG(3, variant="published", fit_intercept=False, max_iter=5).fit(X, y)
+    assert own.rho_ == pytest.approx(rho)
+
+
+@pytest.mark.filterwarnings(QUIET)
+def test_curves_get_their_rho_from_the_samples_selected_on(benchmark_data, monkeypatch):
+    X, _ = benchmark_data("yale")
+    seen = []
+    monkeypatch.setattr(an2021_runs, "accuracy_rows", lambda task: seen.append(task.options) or [])
+    for protocol in ("honest", "published"):
+        options = {"protocol": protocol, "folds": 5, "rho_share": 0.01, "params": {"gamma": 0.1}}
+        curve_rows(Task("accuracy", "yale", "nmapg published", 0, options))
+    honest, published = (options["params"]["rho"] for options in seen)
+    assert (honest + 0.001) / (published + 0.001) == pytest.approx(0.8)
+    assert "rho_share" not in seen[0]
+    assert published == pytest.approx(0.01 * (len(X) * 5.58 - 0.1), rel=0.01)
+
+
+def test_redundancy_is_measured_on_both_parts_of_the_split(benchmark_data):
+    X, _ = benchmark_data("yale")
+    rows = redundancy_rows(Task("redundancy", "yale", "fisherscore", 3, {"ks": [2], "params": {}}))
+    (row,) = rows
+    # With two features the printed rate is half of their correlation.
+    assert abs(row["published"]) == pytest.approx(0.5 * row["absolute"])
+    assert abs(row["published_held_out"]) == pytest.approx(0.5 * row["absolute_held_out"])
+    assert row["absolute"] != row["absolute_held_out"]
+    assert len(X) == 165
+
+
+@pytest.mark.filterwarnings(QUIET)
+def test_the_published_method_selects_what_its_first_step_selects(benchmark_data):
+    benchmark_data("yale")
+    task = next(
+        task
+        for task in objective_tasks(Size(datasets=("yale",)))
+        if task.method == "nmapg published"
+    )
+    (row,) = objective_rows(task)
+    assert row["kept"] == row["k"] == 10
+    assert row["rows"] > row["k"]
+    assert row["objective"] == pytest.approx(144.196, abs=0.01)
+
+
+def test_all_sets_and_settings_are_run_and_large_ones_less_often():
+    size = an2021.PAPER.standard
+    assert {task.dataset for task in accuracy_tasks(size)} == set(DATASETS)
+    gammas = {
+        task.options["params"]["gamma"]
+        for task in [*accuracy_tasks(size), *settings_tasks(size)]
+        if task.method.startswith("rfs gamma")
+    }
+    assert gammas == set(RFS_GAMMAS)
+    assert {task.options["rho_share"] for task in [*accuracy_tasks(size), *settings_tasks(size)]
+            if "rho_share" in task.options} == {0.01, 0.001}  # fmt: skip
+    assert not {task.dataset for task in settings_tasks(size)} & set(LARGE)
+    runs = {
+        dataset: sum(
+            task.dataset == dataset and task.method == "topk" for task in redundancy_tasks(size)
+        )
+        for dataset in DATASETS
+    }
+    assert runs == {dataset: 2 if dataset in LARGE else 10 for dataset in DATASETS}
+    assert all(
+        "train_share" in task.options
+        for task in accuracy_tasks(size)
+        if task.dataset in an2021_runs.ONE_SPLIT
+    )
+
+
+def accuracies(values, protocol="honest"):
+    return [
+        {"dataset": "yale", "method": method, "protocol": protocol, "estimator": "1-NN",
+         "k": 5, "accuracy": value}
+        for method, value in values.items()
+    ]  # fmt: skip
+
+
+def test_places_and_gains_follow_from_the_rows():
+    rows = accuracies({"topk": 0.9, "nmapg": 0.9, "nmapg published": 0.6})
+    rows += accuracies({"topk": 0.95, "nmapg published": 0.7}, "published")
+    text = an2021._accuracy_text(rows, "1-NN")
+    assert "honest protocol – Yale: NmAPG, corrected and TopK." in text
+    assert "published – Yale: 3 of 3." in text
+    assert "adds 7.5 points on average, and up to 10.0." in text
+    assert "same everywhere" not in text  # one of them lacks a protocol
+    assert an2021._accuracy_text([], "1-NN") == "Not run."
+
+
+def test_methods_that_are_the_same_are_named():
+    rows = accuracies({"topk": 0.9, "nmapg": 0.9, "nmapg published": 0.6})
+    text = an2021._accuracy_text(rows, "1-NN")
+    assert "NmAPG, corrected and TopK are the same everywhere." in text
+
+
+def test_the_best_penalty_is_compared_with_the_usual_one():
+    rows = accuracies({"rfs gamma 0.1": 0.8, "rfs gamma 0.2": 0.7, "rfs gamma 1": 0.5})
+    gammas = [f"rfs gamma {gamma:g}" for gamma in RFS_GAMMAS]
+    assert an2021.best_setting(rows, gammas) == {"yale": ("rfs gamma 0.1", 0.8, 0.5)}
+    assert "adds 30.0 points on average (Yale: 0.1)." in an2021._settings_text(rows, "1-NN")
+
+
+def test_the_two_rates_are_compared():
+    rows = [
+        {"dataset": "yale", "method": method, "split": 0, "k": 2, "published": p, "absolute": a,
+         "published_held_out": p, "absolute_held_out": a}
+        for method, p, a in (("nmapg published", 0.1, 0.2), ("topk", -0.1, 0.3))
+    ]  # fmt: skip
+    text = an2021._redundancy_text(rows)
+    assert "by the rate as printed (1 repeats least) – Yale: 2 of 2." in text
+    assert "by the rate mean absolute correlation (1 repeats least) – Yale: 1 of 2." in text
+    assert "different methods as the least redundant in 1 of 1" in text
+    assert "less than 0.45 of it in 1 of 2 cells" in text
+
+
+def test_the_words_on_the_objective_follow_from_the_rows():
+    own = {"fisherscore": 5.0, "nmapg published": 5.0, "topk": 4.0, "topk l21": 3.0}
+    rows = [
+        {"dataset": "yale", "method": method, "k": 10, "objective": value}
+        for method, value in own.items()
+    ]
+    rows[1] |= {"kept": 9, "rows": 40}
+    text = an2021_objective._objective_text(rows)
+    assert "TopK: 0; TopK, ℓ2,1: 1." in text
+    assert "Fisher score in 1 of 1." in text
+    assert "90 % of the features are those of the first step" in text
+    assert "in 0 of 1 cells; at most k rows above 0.001 in 0 of 1." in text

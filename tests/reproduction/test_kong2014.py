@@ -1,0 +1,161 @@
+"""What the page of Kong and Ding (2014) computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reproduction import kong2014
+from reproduction.declare import Size
+from reproduction.kong2014_runs import (
+    CONVEX,
+    LABELS,
+    PRINTED,
+    SCALINGS,
+    accuracy_tasks,
+    label_tasks,
+    logarithms,
+    residue_of,
+    scaled,
+    settings_tasks,
+    table_tasks,
+)
+from rowsparse.evaluation import residue
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(2.0, 3.0, (30, 8))
+    X[:, 5] = 4.0
+    return X, rng.integers(0, 3, 30)
+
+
+def onehot(y):
+    return (y[:, None] == np.unique(y)).astype(float)
+
+
+def test_scalings_do_what_they_say(data):
+    X, _ = data
+    live = np.arange(8) != 5
+    standard = scaled(X, "standardised")
+    np.testing.assert_allclose(standard.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(standard.std(axis=0)[live], 1.0)
+    np.testing.assert_allclose(scaled(X, "unit sd").std(axis=0)[live], 1.0)
+    np.testing.assert_allclose(scaled(X, "centred"), X - X.mean(axis=0))
+    np.testing.assert_allclose(np.linalg.norm(scaled(X, "unit length"), axis=0), 1.0)
+    ranged = scaled(X, "zero to one")[:, live]
+    assert (ranged.min(), ranged.max()) == (0.0, 1.0)
+    np.testing.assert_allclose(scaled(X, "samples standardised").std(axis=1), 1.0)
+    np.testing.assert_allclose(np.linalg.norm(scaled(X, "samples of unit length"), axis=1), 1.0)
+    assert scaled(X, "as distributed") is X
+    assert all(np.isfinite(scaled(X, how)).all() for how in SCALINGS)
+    with pytest.raises(ValueError, match="There is no scaling 'ranks'"):
+        scaled(X, "ranks")
+
+
+def test_logarithms_cut_intensities():
+    assert logarithms(np.array([-5.0, 128.0, 1e6])).tolist() == pytest.approx(
+        [np.log2(100), 7.0, np.log2(16000)]
+    )
+
+
+def test_on_standardised_columns_the_residue_is_that_of_the_evaluation(data):
+    X, y = data
+    support = np.array([0, 3, 6])
+    Z = scaled(X, "standardised")
+    for fit_intercept in (False, True):
+        expected = residue(X, y, support, fit_intercept=fit_intercept)
+        assert residue_of(Z, onehot(y), support, fit_intercept) == pytest.approx(expected)
+
+
+def test_with_an_intercept_labels_of_plus_and_minus_one_double_the_residue(data):
+    X, y = data
+    Y, support = onehot(y), np.array([1, 2])
+    assert residue_of(X, 2 * Y - 1, support, True) == pytest.approx(
+        2 * residue_of(X, Y, support, True)
+    )
+
+
+def test_the_printed_residues_of_lung_are_out_of_reach_of_centred_columns(benchmark_data):
+    _, y = benchmark_data("lung")
+    floor = np.sqrt(y.size) * np.linalg.norm(onehot(y).mean(axis=0))
+    assert floor == pytest.approx(10.05, abs=0.005)
+    assert floor > max(max(values) for values in PRINTED["lung"].values())
+
+
+def made_rows(factors, **other):
+    """Rows of one setting whose residues are the printed ones times a factor a data set."""
+    setting = {"scaling": "unit sd", "labels": "one-hot", "intercept": False, **other}
+    return [
+        {
+            "dataset": dataset,
+            "method": method,
+            "logarithms": False,
+            "refitted": 0.5 * printed,
+            "penalised": factor * printed,
+            **setting,
+        }
+        for dataset, factor in factors.items()
+        for method, printed in zip(CONVEX, PRINTED[dataset]["convex"], strict=True)
+    ]
+
+
+def test_settings_are_compared_with_the_printed_convex_residues():
+    rows = made_rows({"allaml": 1.01, "glioma": 0.97, "lung": 1.0, "carcinom": 1.3})
+    found = kong2014.setting_deviations(rows)
+    near = found["penalised", "unit sd", "one-hot", False]
+    assert near["allaml"] == pytest.approx(dict.fromkeys(CONVEX, 0.01))
+    assert found["refitted", "unit sd", "one-hot", False]["lung"]["mtfs"] == pytest.approx(-0.5)
+    text = kong2014._settings(rows)
+    assert "(ALLAML, GLIOMA, LUNG, CAR): 0 of 2." in text
+    assert "**unit sd, labels 0/1, no intercept, penalised**, with ALLAML, GLIOMA, LUNG." in text
+    assert (
+        "fit CAR: none; the nearest is unit sd, labels 0/1, no intercept, penalised, 30 %" in text
+    )
+
+
+def test_a_failed_task_counts_against_a_setting():
+    rows = made_rows(dict.fromkeys(("allaml", "glioma"), 1.0))
+    rows[-1] = {"dataset": "glioma", "method": "mtfs", "error": "TimeoutError"}
+    text = kong2014._settings(rows)
+    assert "with ALLAML." in text
+
+
+def test_both_starts_and_both_readings_are_run():
+    tasks = table_tasks(Size(datasets=("glioma",)))
+    cells = [
+        (t.options["scaling"], t.method, t.options["params"].get("p"), t.options["params"]["init"])
+        for t in tasks
+        if t.method.startswith("lpinf")
+    ]
+    assert len(cells) == len(set(cells)) == 2 * 2 * 9
+    assert len(settings_tasks(Size(datasets=("carcinom",)))) == 2 * len(SCALINGS) * len(CONVEX)
+    assert len(LABELS) == 2
+
+
+def test_slow_methods_are_repeated_only_when_asked_to():
+    size = Size(repeats=5, datasets=("glioma", "emotions"))
+    every = Size(repeats=5, datasets=size.datasets, options={"repeat_all": True})
+
+    def repeats(tasks, method, protocol):
+        return sum(t.method == method and t.options["protocol"] == protocol for t in tasks)
+
+    assert repeats(accuracy_tasks(size), "mtfs", "honest") == 5
+    assert repeats(accuracy_tasks(size), "lpinf p = 0.5", "honest") == 1
+    assert repeats(accuracy_tasks(every), "lpinf p = 0.5", "honest") == 5
+    assert repeats(label_tasks(size), "mtfs", "honest") == 1
+    assert repeats(label_tasks(every), "mtfs", "honest") == 5
+
+
+def test_a_residue_of_more_rows_than_asked_for_is_marked():
+    cell = {"method": "lpinf published", "start": "ridge", "scaling": "unit sd", "floor": 0.0}
+    rows = [
+        {"dataset": "glioma", **cell, "p": p, "penalised": value, "rows": count}
+        for p, value, count in ((0.1, 4.5, 20), (0.25, 4.6, 31), (1.0, 0.2, 4434))
+    ]
+    table = kong2014._table(rows, "glioma")
+    assert "| 4.5000 | 4.6000* |" in table
+    assert "| 0.2000* |" in table
+    assert "up to 31 (GLIOMA, p = 0.25)" in kong2014._stars(rows)
+    assert kong2014._stars(rows[:1]) == ""

@@ -1,0 +1,74 @@
+"""The primal-dual Newton method for small sums of norms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rowsparse import TopK
+from rowsparse.rows import row_norms
+from rowsparse.solvers.l21.admm import admm_l21
+from rowsparse.solvers.l21.sum_of_norms import newton_l21
+
+OUTLIER = 1e8
+
+
+def data(seed: int, outlier: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((15, 4))
+    Y = Z @ rng.standard_normal((4, 3)) + rng.standard_normal((15, 3))
+    Z[0] *= outlier
+    return Z, Y
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("gamma", [0.1, 2.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_newton_steps_reach_the_minimum_of_the_splitting(seed, gamma, fit_intercept):
+    Z, Y = data(seed)
+    omega = np.random.default_rng(seed).uniform(0.5, 2.0, 15)
+    options = {"omega": omega, "fit_intercept": fit_intercept, "tol": 1e-8}
+    newton = newton_l21(Z, Y, gamma, **options)
+    splitting = admm_l21(Z, Y, gamma, max_iter=20000, **options)
+    assert newton.converged
+    assert newton.objective == pytest.approx(splitting.objective, rel=2e-8)
+    residual = Y - Z @ newton.W - newton.b
+    value = omega @ row_norms(residual) + gamma * row_norms(newton.W).sum()
+    assert newton.objective == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sample_far_off_costs_newton_steps_no_iterations(seed):
+    Z, Y = data(seed, OUTLIER)
+    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    options = {"omega": np.ones(15), "fit_intercept": True, "tol": 1e-8}
+    newton = newton_l21(Z, Y, 1.0, **options)
+    assert newton.converged
+    assert newton.n_iter <= 40
+    assert newton.objective <= admm_l21(Z, Y, 1.0, max_iter=500, **options).objective
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("labels", [False, True])
+def test_topk_certifies_its_robust_fit_with_a_sample_far_off(labels):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((15, 40))
+    y = rng.integers(0, 3, 15) if labels else X[:, :3] @ rng.standard_normal((3, 3))
+    X[4] *= OUTLIER
+    selector = TopK(3, loss="l21", gamma=1.0, random_state=0).fit(X, y)
+    assert selector.converged_
+    assert selector.refit_gap_ <= 1e-8
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_topk_sees_past_a_sample_far_off_in_columns_as_they_are():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((15, 40))
+    Y = X[:, :3] @ rng.standard_normal((3, 3))
+    X[0] *= OUTLIER
+    selector = TopK(
+        5, loss="l21", gamma=0.1, standardize=False, fit_intercept=False, random_state=0
+    ).fit(X, Y)
+    assert set(np.flatnonzero(selector.support_)) >= {0, 1, 2}
+    # A splitting ends where nothing but that sample is fitted.
+    assert selector.objective_ < 0.2 * row_norms(Y).sum()

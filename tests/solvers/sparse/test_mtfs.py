@@ -1,0 +1,226 @@
+"""MTFS against scikit-learn, the alternation of Argyriou et al. and its own dual."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import MultiTaskLasso
+from sklearn.preprocessing import StandardScaler
+
+from rowsparse import MTFS
+from rowsparse.design import make_design
+from rowsparse.solvers.sparse.mtfs import mtfs
+
+PENALTIES = ["l21", "l21_squared"]
+
+# MTFS(2, lam=10) on the iris data.
+IRIS_OBJECTIVE = 28.67924202401
+IRIS_SETOSA = [0.0, 0.2612687060, -0.0839750289, -0.2533062126]
+
+
+def planted(seed=0):
+    """Three classes that the first five of 200 columns tell apart, standardised."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(90) % 3
+    X = rng.standard_normal((90, 200))
+    means = rng.standard_normal((3, 5))
+    means -= means.mean(axis=0)
+    X[:, :5] += (1.2 * means / np.sqrt(np.mean(means**2, axis=0)))[y]
+    return StandardScaler().fit_transform(X), y
+
+
+def regression(n=40, d=30, c=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    W = np.zeros((d, c))
+    W[:4] = rng.standard_normal((4, c))
+    return X, X @ W + 0.5 * rng.standard_normal((n, c))
+
+
+def plain(X):
+    return make_design(X, center=False, scale=False)[0]
+
+
+def norm21(W):
+    return float(np.linalg.norm(W, axis=1).sum())
+
+
+def alternation(X, Y, gam, rounds=4000, eps=1e-26):
+    """D_j = ||w_j|| / ||W||_21, W = D X'(X D X' + gam I)^-1 Y, of Argyriou et al."""
+    D = np.full(X.shape[1], 1.0 / X.shape[1])
+    for _ in range(rounds):
+        W = D[:, None] * (X.T @ np.linalg.solve((X * D) @ X.T + gam * np.eye(len(X)), Y))
+        norms = np.sqrt(np.sum(W**2, axis=1) + eps)
+        last, D = D, norms / norms.sum()
+        if np.abs(D - last).max() < 1e-12:
+            break
+    return W
+
+
+# ------------------------------------------------------------------------ the solution
+@pytest.mark.parametrize("share", [0.6, 0.1])
+def test_is_scikit_learns_multi_task_lasso(share):
+    X, y = load_iris(return_X_y=True)
+    Z, Y = StandardScaler().fit_transform(X), np.eye(3)[y]
+    lam = share * np.linalg.norm(Z.T @ (Y - Y.mean(axis=0)), axis=1).max()
+    ours = MTFS(2, lam=lam, tol=1e-12).fit(X, y)
+    theirs = MultiTaskLasso(alpha=lam / len(y), tol=1e-12, max_iter=100000).fit(Z, Y)
+    np.testing.assert_allclose(ours.coef_ * X.std(axis=0), theirs.coef_, atol=1e-6)
+    np.testing.assert_allclose(
+        X @ ours.coef_.T + ours.intercept_, Z @ theirs.coef_.T + theirs.intercept_, atol=1e-6
+    )
+    assert ours.lam_ == lam
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_optimality_conditions(penalty):
+    X, Y = regression()
+    lam = 8.0 if penalty == "l21" else 1.5
+    solution = mtfs(plain(X), Y, lam, penalty=penalty, tol=1e-12)
+    slope = lam if penalty == "l21" else lam * norm21(solution.W)
+    pull = np.linalg.norm(X.T @ (Y - X @ solution.W), axis=1)
+    active = solution.W.any(axis=1)
+    assert 0 < active.sum() < 30
+    np.testing.assert_allclose(pull[active], slope, rtol=1e-5)
+    assert np.all(pull[~active] <= slope * (1 + 1e-5))
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_gap_recomputed_from_scratch(penalty):
+    X, Y = regression()
+    lam = 8.0 if penalty == "l21" else 1.5
+    solution = mtfs(plain(X), Y, lam, penalty=penalty, tol=1e-6)
+    W, T = solution.W, solution.attributes["dual_coef_"]
+    value = 0.5 * np.sum((Y - X @ W) ** 2)
+    dual = np.vdot(Y, T) - 0.5 * np.sum(T**2)
+    peak = np.linalg.norm(X.T @ T, axis=1).max()
+    if penalty == "l21":
+        value += lam * norm21(W)
+        assert peak <= lam * (1 + 1e-12)
+    else:
+        value += 0.5 * lam * norm21(W) ** 2
+        dual -= 0.5 * peak**2 / lam
+    assert solution.objective == pytest.approx(value, rel=1e-12)
+    assert solution.attributes["gap_"] == pytest.approx(value - dual, abs=1e-9 * value)
+    assert solution.converged
+    assert -1e-12 * value <= value - dual <= 1e-6 * value
+
+
+@pytest.mark.parametrize("gam", [3.0, 10.0])
+def test_squared_norm_agrees_with_the_alternation(gam):
+    X, Y = regression()
+    W = mtfs(plain(X), Y, gam, penalty="l21_squared", tol=1e-14).W
+    np.testing.assert_allclose(W, alternation(X, Y, gam), atol=1e-6)
+
+
+def test_squared_norm_has_the_same_path():
+    X, Y = regression()
+    squared = mtfs(plain(X), Y, 1.5, penalty="l21_squared", tol=1e-13)
+    same = mtfs(plain(X), Y, 1.5 * norm21(squared.W), tol=1e-13)
+    np.testing.assert_allclose(squared.W, same.W, atol=1e-6)
+    tuned, tuned_squared = (mtfs(plain(X), Y, None, k=4, penalty=p) for p in PENALTIES)
+    np.testing.assert_array_equal(tuned.W, tuned_squared.W)
+    factor = tuned.attributes["lam_"] / tuned_squared.attributes["lam_"]
+    assert factor == pytest.approx(norm21(tuned.W))
+    assert tuned_squared.attributes["gap_"] <= 2e-6 * tuned_squared.objective
+
+
+def test_one_round_is_not_enough_and_says_so():
+    X, y = planted()
+    with pytest.warns(UserWarning, match="did not converge"):
+        selector = MTFS(5, lam=1.0, max_iter=1, tol=1e-9).fit(X, y)
+    assert not selector.converged_
+    assert selector.gap_ > 1e-9
+
+
+# ------------------------------------------------------------------------- exactly k rows
+@pytest.mark.parametrize("k", [1, 3, 5, 12, 40])
+def test_lam_is_tuned_to_exactly_k_rows(k):
+    X, y = planted()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        selector = MTFS(k).fit(X, y)
+    assert selector.n_active_ == k == np.count_nonzero(selector.coef_.any(axis=0))
+    np.testing.assert_array_equal(selector.support_, selector.coef_.any(axis=0))
+    assert selector.gap_ <= 1e-6
+    again = MTFS(k, lam=selector.lam_).fit(X, y)
+    np.testing.assert_array_equal(again.support_, selector.support_)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_planted_features_are_found(seed):
+    X, y = planted(seed)
+    assert MTFS(5).fit(X, y).support_[:5].all()
+
+
+def test_rows_that_enter_together_are_cut_by_their_norm():
+    X, y = planted()
+    twice = np.hstack([X, X[:, :5]])
+    selector = MTFS(3).fit(twice, y)
+    assert selector.n_active_ == 4
+    assert selector.support_.sum() == 3
+    assert set(np.flatnonzero(selector.support_)) < set(np.flatnonzero(selector.coef_.any(axis=0)))
+
+
+def test_a_penalty_that_leaves_too_few_rows_warns():
+    X, y = planted()
+    with pytest.warns(UserWarning, match="MTFS has 0 non-zero rows at this penalty"):
+        selector = MTFS(2, lam=1e4).fit(X, y)
+    assert selector.n_active_ == 0
+    Yc = np.eye(3)[y] - 1 / 3
+    strongest = np.argsort(-np.linalg.norm(X.T @ Yc, axis=1))[:2]
+    assert set(np.flatnonzero(selector.support_)) == set(strongest)
+
+
+def test_constant_targets_have_nothing_to_fit():
+    X, _ = planted()
+    with pytest.warns(UserWarning, match="0 non-zero rows"):
+        selector = MTFS(2, task="regression").fit(X, np.ones(90))
+    assert selector.objective_ == 0.0
+    assert not selector.coef_.any()
+
+
+# ------------------------------------------------------------------------------- the rest
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_a_given_penalty_is_in_the_units_of_the_data(penalty):
+    X, Y = regression()
+    x, y = 2.0**300, 2.0**-250
+    factor = x * y if penalty == "l21" else x * x
+    options = {"penalty": penalty, "standardize": False, "tol": 1e-10}
+    ordinary = MTFS(3, lam=2.0, **options).fit(X, Y)
+    extreme = MTFS(3, lam=2.0 * factor, **options).fit(X * x, Y * y)
+    assert extreme.lam_ == pytest.approx(2.0 * factor)
+    np.testing.assert_allclose(extreme.coef_ * x / y, ordinary.coef_, atol=1e-5)
+    assert extreme.objective_ / y / y == pytest.approx(ordinary.objective_, rel=1e-8)
+    np.testing.assert_allclose(extreme.dual_coef_ / y, ordinary.dual_coef_, atol=1e-3)
+
+
+def test_reference_values():
+    # Both checked against MultiTaskLasso(alpha=lam / 150) on standardised data.
+    X, y = load_iris(return_X_y=True)
+    selector = MTFS(2, lam=10.0, tol=1e-12).fit(X, y)
+    assert selector.objective_ == pytest.approx(IRIS_OBJECTIVE, rel=1e-9)
+    np.testing.assert_allclose(selector.coef_[0], IRIS_SETOSA, atol=1e-6)
+    Z, Y = StandardScaler().fit_transform(X), np.eye(3)[y] - 1 / 3
+    W = MultiTaskLasso(alpha=10.0 / 150, tol=1e-12, max_iter=100000).fit(Z, Y).coef_.T
+    value = 0.5 * np.sum((Y - Z @ W) ** 2) + 10.0 * norm21(W)
+    assert selector.objective_ == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lam": 0.0}, "lam must be a number above 0"),
+        ({"lam": "big"}, "lam must be a number above 0 or None"),
+        ({"penalty": "l1"}, "penalty must be one of 'l21', 'l21_squared'"),
+        ({"tol": 0.0}, "tol must be a number above 0"),
+        ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
+    ],
+)
+def test_wrong_parameters_are_refused(options, message):
+    X, y = planted()
+    with pytest.raises((TypeError, ValueError), match=message):
+        MTFS(2, **options).fit(X, y)
