@@ -52,12 +52,15 @@ class Targets:
         The class of each column, for classification.
     unit : float
         1, or the power of two by which numbers of an extreme magnitude were divided.
+    single_output : bool
+        Whether y was one-dimensional and holds numbers.
     """
 
     Y: Array
     task: str
     classes: NDArray[Any] | None
     unit: float
+    single_output: bool = False
 
 
 def encode_targets(y: NDArray[Any], task: str) -> Targets:
@@ -97,7 +100,7 @@ def encode_targets(y: NDArray[Any], task: str) -> Targets:
             raise ValueError("y must hold only 0 and 1 for task='multilabel'.")
         return Targets(numbers, task, None, 1.0)
     unit = power_of_two_unit(float(np.abs(numbers).max()))
-    return Targets(numbers / unit, task, None, unit)
+    return Targets(numbers / unit, task, None, unit, single_output=np.ndim(y) == 1)
 
 
 def target_array(y: Any, n: int) -> NDArray[Any]:
