@@ -14,7 +14,7 @@ from rowsparse.datasets import load
 from rowsparse.evaluation import PROTOCOLS
 from rowsparse.rows import row_norms
 from rowsparse.selectors import get_selector
-from rowsparse.solvers.l21.problem import geometric_median
+from rowsparse.solvers.losses.l21 import geometric_median
 
 DATASETS = {"leu": "LEU", "lung": "LUNG", "allaml": "ALLAML", "carcinom": "CAR"}
 TRAIN_SHARE = 0.2

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rowsparse.solvers.l21.multitask_lasso import l21_least_squares
 from sklearn.linear_model import Lasso, MultiTaskLasso
 
 from rowsparse.design import make_design
-from rowsparse.solvers.l21.multitask_lasso import l21_least_squares
 
 
 def problem_data(n, d, c, seed=0):

@@ -6,12 +6,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from rowsparse.solvers.l21.refit import refit_l21
+from rowsparse.solvers.l21.robust_loss import RobustLoss
 
 from rowsparse.design import make_design
 from rowsparse.rows import row_norms, top_rows
-from rowsparse.solvers.l21.refit import refit_l21
 from rowsparse.solvers.l21.robust import robust_topk
-from rowsparse.solvers.l21.robust_loss import RobustLoss
 from rowsparse.solvers.sparse.nmapg import nmapg
 from rowsparse.solvers.sparse.rfs import rfs
 from rowsparse.solvers.sparse.rpfs import rpfs

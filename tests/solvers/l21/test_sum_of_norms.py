@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rowsparse.solvers.l21.admm import admm_l21
+from rowsparse.solvers.l21.sum_of_norms import newton_l21
 
 from rowsparse import TopK
 from rowsparse.rows import row_norms
-from rowsparse.solvers.l21.admm import admm_l21
-from rowsparse.solvers.l21.sum_of_norms import newton_l21
 
 OUTLIER = 1e8
 

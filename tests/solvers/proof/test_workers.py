@@ -13,11 +13,12 @@ import scipy.sparse as sp
 
 from rowsparse import TopK
 from rowsparse.design import make_design
+from rowsparse.solvers.losses.squared import least_squares_objective
 from rowsparse.solvers.proof import branch
 from rowsparse.solvers.proof.candidates import Candidates
 from rowsparse.solvers.proof.diagonal import uniform_diagonal
 from rowsparse.solvers.proof.workers import Crew
-from rowsparse.solvers.subset.exchange import forward, least_squares_objective
+from rowsparse.solvers.subset.exchange import forward
 
 NONE = np.zeros(0, dtype=np.intp)
 

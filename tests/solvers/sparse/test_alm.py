@@ -6,10 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from rowsparse.solvers.l21.refit import refit_l21
 
 from rowsparse.design import make_design
 from rowsparse.rows import project_l20, top_rows
-from rowsparse.solvers.l21.refit import refit_l21
 from rowsparse.solvers.solution import silent
 from rowsparse.solvers.sparse.alm import Options, RidgeStep, Scaled, alm, strongest
 from rowsparse.solvers.sparse.rpfs import Greedy, rpfs

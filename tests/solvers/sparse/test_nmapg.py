@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rowsparse.solvers.l21.refit import refit_l21
 
 from rowsparse.design import make_design
 from rowsparse.rows import row_norms, tail_norm, top_rows, unit_ball_rows
-from rowsparse.solvers.l21.refit import refit_l21
 from rowsparse.solvers.proximal import SmoothedLoss, nonmonotone_apg
 from rowsparse.solvers.solution import silent
 from rowsparse.solvers.sparse.nmapg import _printed_problem, nmapg, penalised

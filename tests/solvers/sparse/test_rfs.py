@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rowsparse.solvers.l21.problem import L21Problem, Reduction, geometric_median
+from rowsparse.solvers.l21.refit import refit_l21
 from scipy.optimize import minimize
 
 from rowsparse.design import make_design
 from rowsparse.rows import row_norms
-from rowsparse.solvers.l21.problem import L21Problem, Reduction, geometric_median
-from rowsparse.solvers.l21.refit import refit_l21
 from rowsparse.solvers.sparse.rfs import rfs, rfs_path_fits, rfs_published
 
 

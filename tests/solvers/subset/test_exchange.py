@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rowsparse.design import make_design
+from rowsparse.solvers.losses.squared import least_squares_fit, least_squares_objective
 from rowsparse.solvers.subset.exchange import (
     GramRows,
     LeastSquares,
@@ -16,8 +17,6 @@ from rowsparse.solvers.subset.exchange import (
     descend,
     forward,
     independent,
-    least_squares_fit,
-    least_squares_objective,
     reduced_targets,
 )
 

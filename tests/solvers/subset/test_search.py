@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rowsparse.design import make_design
-from rowsparse.solvers.subset.exchange import forward, least_squares_objective
+from rowsparse.solvers.losses.squared import least_squares_objective
+from rowsparse.solvers.subset.exchange import forward
 from rowsparse.solvers.subset.search import search
 
 SEEDS = st.integers(0, 10_000)

@@ -11,12 +11,12 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse.certificate.steps import Kind, Step
 from rowsparse.design import Design, direction_key
+from rowsparse.solvers.losses.squared import least_squares_objective
 from rowsparse.solvers.proof.branch import BranchAndBound, Progress, Search
 from rowsparse.solvers.proof.candidates import Candidates
 from rowsparse.solvers.proof.diagonal import best_diagonal, nodes_before_climbing, uniform_diagonal
 from rowsparse.solvers.proof.exhaustive import enumerate_choices, few_choices
 from rowsparse.solvers.proof.workers import one_blas_thread
-from rowsparse.solvers.subset.exchange import least_squares_objective
 
 
 def silent_progress(progress: Progress) -> bool:

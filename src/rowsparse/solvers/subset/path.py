@@ -18,13 +18,13 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
+from rowsparse.solvers.losses.squared import least_squares_fit
 from rowsparse.solvers.subset.exchange import (
     LeastSquares,
     SupportState,
     descend,
     fill,
     grow,
-    least_squares_fit,
     univariate_gains,
 )
 from rowsparse.solvers.subset.groups import GroupEngine, Rules

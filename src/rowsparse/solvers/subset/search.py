@@ -16,6 +16,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
+from rowsparse.solvers.losses.squared import least_squares_fit
 from rowsparse.solvers.solution import Monitor, silent
 from rowsparse.solvers.subset.exchange import (
     Effort,
@@ -24,7 +25,6 @@ from rowsparse.solvers.subset.exchange import (
     descend,
     fill,
     grow,
-    least_squares_fit,
     reduced_targets,
     univariate_gains,
 )
