@@ -75,10 +75,10 @@ def test_at_most_k_rows_and_a_refit_no_worse_than_the_alm(variant, init):
 def test_corrected_against_enumeration_of_all_supports():
     reached = 0
     for seed in range(5):
-        X, Y = wrong_labels(seed, n=20, d=7)
+        X, Y = wrong_labels(seed, n=20, d=8)
         design = design_of(X)
         optimum = min(
-            refit(design, Y, np.array(S), tol=1e-7).objective for S in combinations(range(7), 3)
+            refit(design, Y, np.array(S), tol=1e-7).objective for S in combinations(range(8), 3)
         )
         found = solve(X, Y, 3, max_iter=300).objective
         assert found >= optimum * (1 - 1e-6)
