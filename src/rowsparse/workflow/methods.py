@@ -113,7 +113,7 @@ def make_plan(
         params["exclude"] = barred
     if wanted:
         params["include"] = wanted
-    return _with_groups(Plan(info, table, params), "groups" in accepted)
+    return _with_groups(Plan(info, table, params), "feature_groups" in accepted)
 
 
 def _with_groups(plan: Plan, taken: bool) -> Plan:
@@ -125,7 +125,7 @@ def _with_groups(plan: Plan, taken: bool) -> Plan:
     if taken:
         note = f"The columns made of {names} are selected together or not at all, and count once."
         groups = [part.tolist() for part in table.groups.values()]
-        plan = replace(plan, params=plan.params | {"groups": groups})
+        plan = replace(plan, params=plan.params | {"feature_groups": groups})
     else:
         note = f"{plan.name} knows no groups: of {names} it may select single values."
     return replace(plan, table=replace(table, notes=(*table.notes, note)))

@@ -42,12 +42,12 @@ class MRMR(ScoreSelector):
         See above. "auto" is "mid" for classes and labels, and "fcq" for numbers, which "mid" and
         "miq" do not take.
     discretize : {"mean_std", "mdl", "weka", "equal_width", "none"}, default="mean_std"
-        For "mid" and "miq": three states, below, within and above mean -/+ alpha standard
+        For "mid" and "miq": three states, below, within and above mean -/+ ``bin_width`` standard
         deviations; cuts by minimum description length (Fayyad and Irani), at the paper's price of
         a cut ("mdl") or at Weka's ("weka", see :class:`InformationGain`); equal parts of the
         range; or the values as they are, for data that are discrete. "mdl" and "weka" cut for one
         target at a time: several labels need ``aggregate="mean_rank"``.
-    alpha : float, default=0.5
+    bin_width : float, default=0.5
         Half the width of the middle state of "mean_std", in standard deviations.
     bins : int, default=10
         Number of parts of "equal_width".
@@ -101,7 +101,7 @@ class MRMR(ScoreSelector):
     allowed: ClassVar[Allowed] = {
         "criterion": OneOf(("auto", *CRITERIA)),
         "discretize": OneOf(DISCRETIZATIONS),
-        "alpha": Number(low=0.0),
+        "bin_width": Number(low=0.0),
         "bins": Number(low=2, integer=True),
         "pool": Number(low=1, integer=True, optional=True),
     }
@@ -112,7 +112,7 @@ class MRMR(ScoreSelector):
         *,
         criterion: Criterion | Literal["auto"] = "auto",
         discretize: Discretization = "mean_std",
-        alpha: float = 0.5,
+        bin_width: float = 0.5,
         bins: int = 10,
         pool: int | None = None,
         aggregate: Aggregate = "mean",
@@ -121,7 +121,7 @@ class MRMR(ScoreSelector):
         self.n_features_to_select = n_features_to_select
         self.criterion = criterion
         self.discretize = discretize
-        self.alpha = alpha
+        self.bin_width = bin_width
         self.bins = bins
         self.pool = pool
         self.aggregate = aggregate
@@ -143,7 +143,7 @@ class MRMR(ScoreSelector):
             criterion=criterion,
             discretization=self.discretize,
             bins=self.bins,
-            bin_width=self.alpha,
+            bin_width=self.bin_width,
             pool=self.pool,
             aggregate=self.aggregate,
         )
