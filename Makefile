@@ -7,7 +7,7 @@ FLOOR := .venv-floor
 BIN := $(VENV)/bin
 FLOOR_BIN := $(FLOOR)/bin
 FLOOR_TESTS := tests/test_sklearn_conformance.py tests/test_cli.py tests/test_cli_tables.py tests/workflow \
-	$(wildcard tests/test_rows.py tests/test_design.py tests/test_targets.py)
+	tests/test_rows.py tests/design tests/test_targets.py
 PIP_QUIET := --quiet --disable-pip-version-check
 # A process for each core, but not dozens of them.
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist worksteal

@@ -11,7 +11,12 @@ from rowsparse.selectors.base.selector import Sample, generator
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.subspace.subspace import choice_from, resolve_components
 from rowsparse.solvers.solution import Solution, Variant
-from rowsparse.solvers.subspace.s2dfs import start_at_features, trace_ratio, trace_ratio_exact
+from rowsparse.solvers.subspace.s2dfs import (
+    random_start,
+    start_at_features,
+    trace_ratio,
+    trace_ratio_exact,
+)
 
 STARTS = ("random", "exact")
 
@@ -131,14 +136,16 @@ class S2DFS(ScoreSelector):
 
     def _published(self, design: Design, sample: Sample, m: int) -> Solution:
         Y, k = sample.labels.Y, sample.k
-        start = start_at_features(design, Y, k, m) if self.init == "exact" else None
+        if self.init == "exact":
+            start = start_at_features(design, Y, k, m)
+        else:
+            start = random_start(design.shape[1], m, generator(self.random_state))
         return trace_ratio(
             design,
             Y,
             k,
             m,
             start=start,
-            rng=generator(self.random_state),
             max_iter=self.max_iter,
             tol=self.tol,
             monitor=sample.monitor,
