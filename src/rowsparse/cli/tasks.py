@@ -256,7 +256,7 @@ def _page(job: Job, function: str, result: Any) -> str | None:
     from rowsparse import report
 
     try:
-        report.require_jinja2()
+        report.require_extra()
     except ImportError as error:
         complain(f"report.html is not written. {error}")
         return None
