@@ -1,4 +1,4 @@
-"""What the selected features look like: ranks, coefficients, correlations, distributions."""
+"""Descriptions of the selected features: ranks, coefficients, correlations, distributions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rowsparse.targets import encode_targets
 from rowsparse.workflow.results import Alternative, Distribution, RankedFeature
 from rowsparse.workflow.table import Table
 
-__all__ = ["class_means", "correlations", "dense_columns", "distributions", "ranked", "units_of"]
+__all__ = ["class_means", "correlations", "distributions", "order_of", "ranked", "units_of"]
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _N_ALTERNATIVES = 3
@@ -21,8 +21,8 @@ _MOST_DISTRIBUTIONS = 40
 _THIRDS = ("low", "middle", "high")
 
 
-def dense_columns(X: Any, columns: Any) -> Array:
-    """Some columns, dense."""
+def _dense_columns(X: Any, columns: Any) -> Array:
+    """Some columns as a dense array."""
     part = X[:, columns]
     return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
 
@@ -70,16 +70,19 @@ def ranked(
 
 
 def _effects(table: Table, selector: Any, order: Index, units: Units) -> tuple[Array, bool]:
-    """Of each feature on each target, per standard deviation; and whether they are coefficients."""
+    """The effect of a standard deviation of each feature on each target.
+
+    These are coefficients where the selector has them (the second result says so), otherwise
+    differences of means or correlations.
+    """
     coef = getattr(selector, "coef_", None)
     d = table.X.shape[1]
     inverse = units.inv_scale[order]
     sd = np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
     if coef is not None and np.ndim(coef) in (1, 2) and np.shape(coef)[-1] == d:
         return np.atleast_2d(coef)[:, order].T * sd[:, None], True
-    # Without coefficients: how far the mean of each class is from the mean of all.
     Y = encode_targets(table.y, table.task).Y
-    Z = (dense_columns(table.X, order) - units.mean[order]) * inverse
+    Z = (_dense_columns(table.X, order) - units.mean[order]) * inverse
     if table.task == "regression":
         Y = Y - Y.mean(axis=0)
         return Z.T @ Y / np.maximum(np.linalg.norm(Y, axis=0), 1e-300) / np.sqrt(len(Y)), False
@@ -90,7 +93,7 @@ def _speaks_for(table: Table, effect: Array) -> str:
     names = table.target.classes or table.target.names
     if len(names) != effect.size or (len(names) == 1 and table.task == "regression"):
         return ""
-    # Of two classes each says the opposite of the other: name the one that gains.
+    # Of two classes the effects are opposite: name the one with the positive effect.
     at = int(effect.argmax()) if len(table.target.classes) == 2 else int(np.abs(effect).argmax())
     if effect[at] == 0:
         return ""
@@ -100,10 +103,10 @@ def _speaks_for(table: Table, effect: Array) -> str:
 def correlations(
     table: Table, order: Index, units: Units
 ) -> tuple[Array, tuple[tuple[Alternative, ...], ...]]:
-    """Among the selected features, and with the closest that were left out."""
-    Z = (dense_columns(table.X, order) - units.mean[order]) * units.inv_scale[order]
+    """Correlations of the selected features, and the closest features that were left out."""
+    Z = (_dense_columns(table.X, order) - units.mean[order]) * units.inv_scale[order]
     n = Z.shape[0]
-    # Z is centred, so X need not be.
+    # Z is centred, so that X need not be.
     products = np.asarray((table.X.T @ Z).T if sp.issparse(table.X) else Z.T @ table.X)
     every = np.clip(products * units.inv_scale / n, -1.0, 1.0)
     among = np.clip(Z.T @ Z / n, -1.0, 1.0)
@@ -121,7 +124,7 @@ def distributions(table: Table, order: Index) -> tuple[Distribution, ...]:
     """Quantiles of the strongest features in each class, label, or third of a number."""
     names: tuple[str, ...]
     shown = order[:_MOST_DISTRIBUTIONS]
-    values = dense_columns(table.X, shown)
+    values = _dense_columns(table.X, shown)
     if table.task == "regression":
         first = table.y if table.y.ndim == 1 else table.y[:, 0]
         part = np.searchsorted(np.quantile(first, (1 / 3, 2 / 3)), first, side="left")

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-import rowsparse
-from rowsparse import cli, demo, report, selector_info
+from rowsparse import demo, report, selector_info
+
+from .commands import invoke
 
 NAMES = [selector_info(name).cls.__name__ for name in demo.METHODS]
-
-
-def invoke(*arguments: str) -> Any:
-    return CliRunner().invoke(cli.build_app(), list(arguments), env={"COLUMNS": "120"})
 
 
 @pytest.fixture(scope="module")
@@ -31,30 +24,6 @@ def result() -> demo.DigitsDemo:
 def quick(monkeypatch: pytest.MonkeyPatch, result: demo.DigitsDemo) -> None:
     """Let the command print the result that is already there."""
     monkeypatch.setattr(demo, "run_digits", lambda k, progress: result)
-
-
-def test_version() -> None:
-    done = invoke("--version")
-    assert done.exit_code == 0
-    assert done.stdout.strip() == f"rowsparse {rowsparse.__version__}"
-
-
-def test_help_names_the_demo() -> None:
-    done = invoke("--help")
-    assert done.exit_code == 0
-    assert "demo" in done.stdout
-
-
-def test_help_answers_before_scikit_learn_is_loaded() -> None:
-    script = (
-        "import sys; from typer.testing import CliRunner; from rowsparse.cli import build_app; "
-        "assert CliRunner().invoke(build_app(), ['--help']).exit_code == 0; "
-        "print([name for name in ('sklearn', 'scipy', 'matplotlib') if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "[]", "rowsparse/__init__.py has to load its names lazily"
 
 
 def test_rows_are_exact(result: demo.DigitsDemo) -> None:
@@ -133,14 +102,6 @@ def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert 'pip install "rowsparse[report]"' in done.stderr
 
 
-def test_missing_typer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setitem(sys.modules, "typer", None)
-    with pytest.raises(SystemExit) as caught:
-        cli.main()
-    assert caught.value.code == 2
-    assert 'pip install "rowsparse[cli]"' in capsys.readouterr().err
-
-
 def test_interrupt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def interrupted(k: int, progress: object) -> None:
         raise KeyboardInterrupt
@@ -149,25 +110,3 @@ def test_interrupt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     done = invoke("demo", "--out", str(tmp_path))
     assert done.exit_code == 130
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "figure.png"
-    path.write_bytes(b"old")
-
-    def fail(temporary: Path) -> None:
-        temporary.write_bytes(b"half of the new")
-        raise RuntimeError("disk full")
-
-    with pytest.raises(RuntimeError, match="disk full"):
-        report.write_whole(path, fail)
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_as_a_process(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "rowsparse", "demo", "-k", "0", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1

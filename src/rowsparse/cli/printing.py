@@ -1,4 +1,4 @@
-"""Results as tables for the terminal. Names are data: shown as text, on one line, cut short."""
+"""Results as tables on the terminal; names in the data are printed as text, on one line, cut."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from rowsparse.workflow.checking import CheckedProof
+    from rowsparse.workflow.proof_files import CheckedProof
     from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
 
 __all__ = [
@@ -25,13 +25,13 @@ __all__ = [
     "print_selection",
 ]
 
-# Rows beyond this are in the file, not on the screen.
+# Further rows are in the files only.
 _MOST_ROWS = 50
 _ISOLATES = str.maketrans("", "", "\u2068\u2069")
 
 
 def plain(text: object, width: int = 40) -> str:
-    """Any text on one line of at most so many columns, without anything a terminal obeys."""
+    """Any text on one line of at most so many columns, without control characters."""
     from rowsparse.report.names import shown
 
     return shown(text, width)
@@ -59,7 +59,7 @@ def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> 
 
 
 def print_checked(checked: CheckedProof) -> None:
-    """What follows from a proof, in three sentences."""
+    """What the check of a proof found, in three sentences."""
     from rowsparse.report.numbers import percent_up
 
     console = _console()
@@ -136,7 +136,7 @@ def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -
 
 
 def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
-    """Objective, score, and what comes and goes at each k."""
+    """Objective, score, and the features that enter and leave at each k."""
     console, curve = _console(), result.curve
     table = _table(f"The best features for every k up to {result.ks[-1]}")
     for heading in ("k", "Objective", curve.metric.replace("_", " ")):
@@ -183,7 +183,7 @@ def _table(title: str) -> Table:
 
 
 def _text(text: str, style: str = "") -> Any:
-    """Text that is no markup."""
+    """Text that is not read as markup."""
     from rich.text import Text
 
     return Text(text.translate(_ISOLATES), style=style)

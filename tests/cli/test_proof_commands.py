@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
-from typer.testing import CliRunner
 
-from rowsparse import cli
 from rowsparse.certificate import Proof
 
-
-def invoke(*arguments: str) -> Any:
-    return CliRunner().invoke(cli.build_app(), list(arguments), env={"COLUMNS": "200"})
+from .commands import invoke
 
 
 def write_table(path: Path, X: np.ndarray, y: np.ndarray) -> Path:
@@ -35,9 +30,19 @@ def proof(wine: Path) -> Path:
     path = wine.with_name("proof.npz")
     quick = ["--cv", "0", "--stability", "0", "--no-report", "--out", str(wine.with_name("out"))]
     done = invoke(
-        "select", str(wine), "-t", "kind", "-k", "3", "--certify", "--proof", str(path),
-        "--task", "classification", *quick,
-    )  # fmt: skip
+        "select",
+        str(wine),
+        "-t",
+        "kind",
+        "-k",
+        "3",
+        "--certify",
+        "--proof",
+        str(path),
+        "--task",
+        "classification",
+        *quick,
+    )
     assert done.exit_code == 0, done.output
     assert "rowsparse verify" in done.stdout
     return path

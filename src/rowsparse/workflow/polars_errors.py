@@ -1,4 +1,8 @@
-"""Damaged files make polars panic: it prints a trace and raises what is not an Exception."""
+"""Polars, and its panics as ordinary errors.
+
+On a damaged file polars may panic: it prints a trace to standard error and raises an exception
+that does not derive from Exception.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,12 @@ from typing import IO, Any
 __all__ = ["panics_as_errors", "require_polars"]
 
 _STDERR = 2
-# Standard error is one for all threads.
-_TURN = RLock()
+# All threads share standard error.
+_LOCK = RLock()
 
 
 def require_polars() -> Any:
-    """The package polars, or a sentence that says how to get it."""
+    """Import polars, or say how to install it."""
     try:
         import polars
     except ImportError:
@@ -29,33 +33,33 @@ def require_polars() -> Any:
 
 @contextmanager
 def panics_as_errors() -> Iterator[None]:
-    """Raise a panic of polars as its ComputeError, and leave out what it prints."""
+    """Raise a panic of polars as its ComputeError, and suppress what it prints."""
     polars = require_polars()
     try:
-        with _TURN, _held_back():
+        with _LOCK, _stderr_held_back():
             yield
     except polars.exceptions.PanicException:
         raise polars.exceptions.ComputeError("its contents do not fit together") from None
 
 
 @contextmanager
-def _held_back() -> Iterator[None]:
-    """Keep what is written to standard error, by Rust too, for afterwards; not on errors."""
-    if sys.__stderr__ is None:  # there is none, and its number may be that of another file
+def _stderr_held_back() -> Iterator[None]:
+    """Delay what is written to standard error, by Rust too; discard it if the block raises."""
+    if sys.__stderr__ is None:  # its file descriptor may belong to another file
         yield
         return
     with ExitStack() as stack:
-        with suppress(OSError):  # where there is no room for a file, nothing is kept
+        with suppress(OSError):  # no room for a temporary file: nothing is held back
             real = os.dup(_STDERR)
             stack.callback(os.close, real)
             held = stack.enter_context(tempfile.TemporaryFile())
             _flush()
             os.dup2(held.fileno(), _STDERR)
-            stack.push(partial(_put_back, real, held))
+            stack.push(partial(_restore, real, held))
         yield
 
 
-def _put_back(real: int, held: IO[bytes], error: type[BaseException] | None, *_: Any) -> None:
+def _restore(real: int, held: IO[bytes], error: type[BaseException] | None, *_: Any) -> None:
     _flush()
     os.dup2(real, _STDERR)
     held.seek(0)

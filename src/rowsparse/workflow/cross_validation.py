@@ -1,4 +1,4 @@
-"""Scores on samples that took no part: selection and scaling happen inside each fold."""
+"""Scores on held-out samples: selection and scaling happen inside each fold."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ from rowsparse.evaluation import (
     prediction_scores,
     select_for_each,
 )
-from rowsparse.workflow.errors import InputError
+from rowsparse.workflow.messages import InputError
 from rowsparse.workflow.results import Confusion
-from rowsparse.workflow.running import Progress, in_threads, silent
+from rowsparse.workflow.run_log import ProgressCallback, silent
 from rowsparse.workflow.table import Table
+from rowsparse.workflow.threads import in_threads
 
-__all__ = ["Validation", "cross_validate", "judges", "table_folds"]
+__all__ = ["NOT_VALIDATED", "Validation", "cross_validate", "judges", "table_folds"]
 
-# From so many samples on a support vector machine takes too long.
+# With more samples a support vector machine takes too long.
 _MANY_SAMPLES = 2000
 # n^2 d beyond which a model on all features takes too long.
 _TOO_LARGE = 1e9
@@ -41,18 +42,18 @@ _TOO_LARGE = 1e9
 
 @dataclass(frozen=True)
 class Validation:
-    """Honest scores.
+    """Cross-validated scores.
 
     Attributes
     ----------
     metric : str
         Name of the score.
     scores : array
-        Of each fold, with the features selected in it.
+        Of each fold, with k features selected in it.
     ks : tuple of int
-        Numbers of features that were tried, and
+        Numbers of features that were tried.
     over_k : array of shape (n_splits, n_ks)
-        the scores with each of them.
+        The scores with each of them.
     baseline, chance : float
         Mean score with all features (NaN if not computed), and without any.
     confusion : Confusion or None
@@ -68,6 +69,10 @@ class Validation:
     confusion: Confusion | None
 
 
+# Where there is no cross-validation.
+NOT_VALIDATED = Validation("", np.full(1, np.nan), (), np.empty((0, 0)), np.nan, np.nan, None)
+
+
 def judges(task: str, n: int) -> dict[str, Any]:
     """The models that judge a selection from n samples, the linear one first."""
     if n <= _MANY_SAMPLES or task == "regression":
@@ -79,14 +84,19 @@ def judges(task: str, n: int) -> dict[str, Any]:
 
 
 def table_folds(table: Table, cv: int, seed: int) -> list[tuple[Index, Index]]:
-    """The folds of every command, the same for the same seed."""
+    """The folds of a table; all workflows use the same for the same seed."""
     n = table.X.shape[0]
     most = n if table.task != "classification" else max(table.target.counts)
     if most < 2:
         raise InputError("No class has two samples: there is nothing to learn from.")
     if not 2 <= cv <= most:
         what = "samples" if table.task != "classification" else "samples of the largest class"
-        raise InputError(f"--cv must be between 2 and {most}, the number of {what}; got {cv}.")
+        raise InputError(
+            "{cv} must be between 2 and {most}, the number of {what}; got {n}.",
+            most=most,
+            what=what,
+            n=cv,
+        )
     return folds(cv, table.X, table.y, table.task, seed)
 
 
@@ -98,9 +108,9 @@ def cross_validate(
     *,
     also: Sequence[int] = (),
     n_jobs: int | None = None,
-    progress: Progress = silent,
+    progress: ProgressCallback = silent,
 ) -> Validation:
-    """Score a selector of k features by a linear model, on folds that neither has seen.
+    """Score a selector of k features by a linear model on held-out folds.
 
     ``also`` are further numbers of features to score.
     """
@@ -113,25 +123,25 @@ def cross_validate(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = in_threads(
-            [partial(fold.judged, train, test) for train, test in splits],
+            [partial(fold.scored, train, test) for train, test in splits],
             n_jobs,
             lambda count: progress(what, count / len(splits)),
         )
-    over_k = np.array([judged.scores for judged in found])
+    over_k = np.array([scored.scores for scored in found])
     return Validation(
         metric=METRICS[table.task][0],
         scores=over_k[:, ks.index(k)],
         ks=ks,
         over_k=over_k,
-        baseline=float(np.mean([judged.baseline for judged in found])),
-        chance=float(np.mean([judged.chance for judged in found])),
-        confusion=_confusion(table, splits, [judged.predicted for judged in found]),
+        baseline=float(np.mean([scored.baseline for scored in found])),
+        chance=float(np.mean([scored.chance for scored in found])),
+        confusion=_confusion(table, splits, [scored.predicted for scored in found]),
     )
 
 
 @dataclass(frozen=True)
-class _Judged:
-    """A fold: the score with each number of features, and what was predicted with k of them."""
+class _FoldScores:
+    """Scores of a fold for each number of features, and the predictions with k of them."""
 
     scores: list[float]
     baseline: float
@@ -150,8 +160,8 @@ class _Fold:
     ks: tuple[int, ...]
     with_all: bool
 
-    def judged(self, train: Index, test: Index) -> _Judged:
-        """Select and learn from some samples, predict others."""
+    def scored(self, train: Index, test: Index) -> _FoldScores:
+        """Select and fit on the training samples, predict the test samples."""
         X, y = self.table.X, self.table.y
         once = self.table.is_large and len(self.ks) > 1
         chosen = select_for_each(self.selector, X[train], y[train], self.ks, along_path=once)
@@ -159,7 +169,7 @@ class _Fold:
         guess = DummyRegressor() if self.table.task == "regression" else DummyClassifier()
         blind = guess.fit(np.zeros((train.size, 1)), y[train]).predict(np.zeros((test.size, 1)))
         baseline = self._score(self._from_all(train, test), test) if self.with_all else np.nan
-        return _Judged(
+        return _FoldScores(
             [self._score(predicted[k], test) for k in self.ks],
             baseline,
             self._score(blind, test),
