@@ -61,7 +61,7 @@ def path_curve(
 ) -> tuple[KCurve, Any]:
     """Scores of the path of TopK, and the path on all samples."""
     table = plan.table
-    names = ("alpha", "include", "exclude", "groups", "task")
+    names = ("alpha", "include", "exclude", "feature_groups", "task")
     options = {name: plan.params[name] for name in names if name in plan.params}
     options["random_state"] = settings.seed
     k_max = min(k_max, plan.n_free)

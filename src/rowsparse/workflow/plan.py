@@ -123,10 +123,10 @@ def _with_groups(plan: Plan) -> Plan:
     if not table.groups:
         return plan
     names = listed(list(table.groups))
-    if plan.accepts("groups"):
+    if plan.accepts("feature_groups"):
         note = f"The columns made of {names} are selected together or not at all, and count once."
         groups = [part.tolist() for part in table.groups.values()]
-        plan = replace(plan, params=plan.params | {"groups": groups})
+        plan = replace(plan, params=plan.params | {"feature_groups": groups})
     else:
         note = f"{plan.name} knows no groups: of {names} it may select single values."
     return replace(plan, table=replace(table, notes=(*table.notes, note)))
