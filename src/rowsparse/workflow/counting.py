@@ -13,7 +13,7 @@ from rowsparse._arrays import Array, Index
 from rowsparse._validation import check_number
 from rowsparse.evaluation import METRICS, evaluate_split
 from rowsparse.selectors import TopK, TopKCV, topk_path
-from rowsparse.selectors.base.score import ScoreSelector
+from rowsparse.selectors.base.selector import ScoreSelector
 from rowsparse.selectors.meta.cross_validation import choose
 from rowsparse.workflow.errors import InputError
 from rowsparse.workflow.methods import Plan
