@@ -13,13 +13,14 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from rowsparse._arrays import Array
 from rowsparse._validation import (
     check_choice,
     check_not_lazy,
     check_not_masked,
     one_sentence,
 )
-from rowsparse.design import Array, power_of_two_unit
+from rowsparse.design import power_of_two_unit
 
 TASKS = ("auto", "classification", "multilabel", "regression")
 _TASK_OF_TYPE = {

@@ -120,7 +120,7 @@ class InformationGain(ScoreSelector):
             2 if several else Y.shape[1],
             discretization=self.discretize,
             bins=int(self.bins),
-            alpha=float(self.bin_width),
+            bin_width=float(self.bin_width),
         )
         rule: Aggregate = self.aggregate if several else "mean"
         scores, cut_gains = aggregate_labels(gains, rule), aggregate_labels(best_cuts, rule)

@@ -14,7 +14,7 @@ from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import group_statistics
 from rowsparse.solvers.filters.correlation import varying_targets
 from rowsparse.solvers.filters.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
-from rowsparse.solvers.filters.mrmr import CRITERIA, Criterion, Selection, mrmr
+from rowsparse.solvers.filters.mrmr import CRITERIA, Criterion, MrmrResult, mrmr
 from rowsparse.solvers.filters.relevance import Aggregate, varying_labels
 from rowsparse.solvers.filters.univariate import varying
 
@@ -142,8 +142,8 @@ class MRMR(ScoreSelector):
             sample.k,
             criterion=criterion,
             discretization=self.discretize,
-            alpha=self.bin_width,
             bins=self.bins,
+            bin_width=self.bin_width,
             pool=self.pool,
             aggregate=self.aggregate,
         )
@@ -179,7 +179,7 @@ class MRMR(ScoreSelector):
         return Y
 
 
-def _scored(found: Selection, columns: Index, varies: Mask) -> ScoredFeatures:
+def _scored(found: MrmrResult, columns: Index, varies: Mask) -> ScoredFeatures:
     """From the columns that vary to all columns."""
     scores, relevance = np.zeros(varies.size), np.zeros(varies.size)
     relevance[columns] = found.relevance

@@ -12,7 +12,12 @@ from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.subspace.subspace import resolve_components, scored_features
 from rowsparse.solvers.solution import Solution, Variant
-from rowsparse.solvers.subspace.s2dfs import start_at_features, trace_ratio, trace_ratio_exact
+from rowsparse.solvers.subspace.s2dfs import (
+    random_start,
+    start_at_features,
+    trace_ratio,
+    trace_ratio_exact,
+)
 
 STARTS = ("random", "exact")
 
@@ -132,14 +137,16 @@ class S2DFS(ScoreSelector):
 
     def _published(self, design: Design, sample: Sample, m: int) -> Solution:
         Y, k = sample.required_targets.Y, sample.k
-        start = start_at_features(design, Y, k, m) if self.init == "exact" else None
+        if self.init == "exact":
+            start = start_at_features(design, Y, k, m)
+        else:
+            start = random_start(design.shape[1], m, generator(self.random_state))
         return trace_ratio(
             design,
             Y,
             k,
             m,
             start=start,
-            rng=generator(self.random_state),
             max_iter=self.max_iter,
             tol=self.tol,
             monitor=sample.monitor,

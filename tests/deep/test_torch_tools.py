@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rowsparse.deep.torch_tools import Adam, Clock, Rows, standardized
+from rowsparse.deep.torch_tools import Adam, Deadline, Rows, standardized
 
 
 @pytest.mark.parametrize("nesterov", [False, True])
@@ -72,8 +72,8 @@ def test_dropout_keeps_the_mean(backend):
 
 
 def test_a_clock_without_a_limit_never_expires():
-    assert not Clock(None).expired()
-    assert Clock(0.0).expired()
+    assert not Deadline(None).expired()
+    assert Deadline(0.0).expired()
 
 
 def test_standardized_targets():

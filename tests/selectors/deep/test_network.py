@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rowsparse import FIRDL, ConcreteAutoencoder
 from rowsparse._compat import HAS_CALLBACKS
 
-from .deep.cases import PLANTED, SHORT_CONCRETE, SHORT_FIRDL, classes, low_rank, unexplained
+from ...deep.cases import PLANTED, SHORT_CONCRETE, SHORT_FIRDL, classes, low_rank, unexplained
 
 SHORT = [ConcreteAutoencoder(3, **SHORT_CONCRETE), FIRDL(3, **SHORT_FIRDL)]
 
@@ -21,16 +21,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")
 both = pytest.mark.parametrize("selector", SHORT, ids=lambda selector: type(selector).__name__)
 
 
-@pytest.fixture(scope="session")
-def torch() -> Any:
-    return pytest.importorskip("torch", reason="PyTorch is not installed")
-
-
 def fresh(selector: Any, **params: Any) -> Any:
     return type(selector)(**(selector.get_params() | params))
 
 
-# --------------------------------------------------------------------- without PyTorch
 @both
 def test_without_pytorch_the_extra_is_named(selector, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -39,54 +33,6 @@ def test_without_pytorch_the_extra_is_named(selector, monkeypatch):
     message = f'{name} needs PyTorch: pip install "rowsparse\\[deep\\]"\\.$'
     with pytest.raises(ImportError, match=message):
         fresh(selector).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("params", "error", "message"),
-    [
-        ({"target": "Y"}, ValueError, "target must be one of 'X', 'y'"),
-        ({"hidden": 5}, TypeError, r"hidden must be a sequence of .*, or None; got 5\."),
-        ({"hidden": "ab"}, TypeError, "hidden must be a sequence"),
-        ({"hidden": (5, 0)}, ValueError, "hidden must be .* each an integer of at least 1"),
-        ({"dropout": 1.0}, ValueError, "dropout must be a number of at least 0 and at most 0.95"),
-        ({"temperature": 1.0}, TypeError, "temperature must be a sequence of 2 numbers"),
-        ({"temperature": (1.0,)}, ValueError, "temperature must be a sequence of 2 numbers"),
-        ({"temperature": (1.0, 0.0)}, ValueError, "temperature must be .* each a number above 0"),
-        ({"temperature": (0.1, 1.0)}, ValueError, "temperature must not rise"),
-        ({"max_iter": 0}, ValueError, "max_iter must be an integer of at least 1"),
-        ({"max_tries": 1.5}, ValueError, "max_tries must be an integer of at least 1"),
-        ({"max_steps": 0}, ValueError, "max_steps must be an integer of at least 1 or None"),
-        ({"tol": 0.0}, ValueError, "tol must be a number above 0 and at most 1"),
-        ({"time_limit": 0}, ValueError, "time_limit must be a number above 0 or None"),
-        ({"learning_rate": "fast"}, TypeError, "learning_rate must be a number above 0"),
-        ({"batch_size": 0}, ValueError, "batch_size must be an integer of at least 1 or None"),
-    ],
-)
-def test_bad_parameters_of_the_concrete_autoencoder(params, error, message):
-    with pytest.raises(error, match=message):
-        ConcreteAutoencoder(3, **params).fit(*classes())
-
-
-@pytest.mark.parametrize(
-    ("params", "error", "message"),
-    [
-        ({"operator_hidden": None}, TypeError, "operator_hidden must be a sequence of numbers"),
-        ({"selector_hidden": (2.5,)}, ValueError, "selector_hidden must be .* each an integer"),
-        ({"max_iter": -1}, ValueError, "max_iter must be an integer of at least 1"),
-        ({"phase_two": -1}, ValueError, "phase_two must be an integer of at least 0"),
-        ({"patience": 0}, ValueError, "patience must be an integer of at least 1"),
-        ({"perturbations": 0}, ValueError, "perturbations must be an integer of at least 1"),
-        ({"n_masks": 3}, ValueError, "n_masks must be an integer of at least 4"),
-        ({"batch_size": None}, TypeError, "batch_size must be an integer of at least 1"),
-        ({"validation_fraction": 0.0}, ValueError, "validation_fraction must be a number above 0"),
-        ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be .* at most 0.9"),
-        ({"time_limit": "1 h"}, TypeError, "time_limit must be a number above 0 or None"),
-        ({"learning_rate": 0.0}, ValueError, "learning_rate must be a number above 0"),
-    ],
-)
-def test_bad_parameters_of_firdl(params, error, message):
-    with pytest.raises(error, match=message):
-        FIRDL(3, **params).fit(*classes())
 
 
 # ------------------------------------------------------------------- what both must keep

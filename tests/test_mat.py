@@ -1,11 +1,8 @@
-"""MAT and NPZ files: what SciPy and NumPy write is read, and no header is believed unseen."""
+"""MAT files: what SciPy and MATLAB write is read, and no header is trusted."""
 
 from __future__ import annotations
 
-import io
-import math
 import struct
-import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -18,29 +15,27 @@ import scipy.sparse as sp
 from rowsparse import _files
 from rowsparse._files import UnreadableFileError
 from rowsparse._mat import read_mat
-from rowsparse._npz import read_npz
 
 SCIPY_FILES = sorted((Path(scipy.io.__file__).parent / "matlab/tests/data").glob("test*.mat"))
 
 
-def refusal(read: Any, path: Path, *names: str) -> str:
+def refusal(path: Path, *names: str) -> str:
     with pytest.raises(UnreadableFileError) as caught:
-        read(path, names)
+        read_mat(path, names)
     sentence = str(caught.value)
     assert "\n" not in sentence
     assert sentence.endswith(".")
     return sentence
 
 
-# ------------------------------------------------------------------------------------- MAT
+NUMBERS = ("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
 VALUES = {
-    **{kind: np.arange(12).reshape(3, 4).astype(kind) for kind in
-       ("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")},
+    **{kind: np.arange(12).reshape(3, 4).astype(kind) for kind in NUMBERS},
     "three": np.arange(24.0).reshape(2, 3, 4),
     "none": np.zeros((0, 3)),
     "rows": np.array(["one", "two"]),
     "accents": np.array(["Größe"]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("compress", [False, True])
@@ -80,7 +75,7 @@ def test_files_that_matlab_wrote_are_read_as_scipy_reads_them() -> None:
     compared = 0
     for path in SCIPY_FILES:
         if "hdf5" in path.name:
-            assert "save it with the option '-v7'" in refusal(read_mat, path, "X")
+            assert "save it with the option '-v7'" in refusal(path, "X")
             continue
         for name, value in scipy.io.loadmat(path).items():
             plain = sp.issparse(value) or (
@@ -98,7 +93,7 @@ def test_files_that_matlab_wrote_are_read_as_scipy_reads_them() -> None:
 def test_a_variable_of_another_kind_is_refused_by_name(value: Any, tmp_path: Path) -> None:
     path = tmp_path / "a.mat"
     scipy.io.savemat(path, {"X": VALUES["f8"], "Y": value})
-    assert "has Y as something else than real numbers or text" in refusal(read_mat, path, "Y")
+    assert "has Y as something else than real numbers or text" in refusal(path, "Y")
     assert list(read_mat(path, {"X"})[0]) == ["X"]
 
 
@@ -144,16 +139,27 @@ BROKEN = {
     "few cells": (mat(variable(FOUR, kind=1, shape=(2, 1))), "unknown type"),
     "columns": (mat(variable(INDICES, INDICES, FOUR, kind=5)), "columns of a sparse matrix"),
     "outside": (
-        mat(variable(element(5, struct.pack("<2i", 0, 99)), element(5, struct.pack("<3i", 0, 1, 2)),
-                     FOUR, kind=5)), "values outside of it"),
+        mat(
+            variable(
+                element(5, struct.pack("<2i", 0, 99)),
+                element(5, struct.pack("<3i", 0, 1, 2)),
+                FOUR,
+                kind=5,
+            )
+        ),
+        "values outside of it",
+    ),
     "backwards": (
         mat(variable(INDICES, element(5, struct.pack("<3i", 0, 9, 1)), FOUR, kind=5)),
-        "columns of a sparse matrix"),
+        "columns of a sparse matrix",
+    ),
     "zlib": (mat(packed(b"no zlib stream")), "do not fit together"),
     "checksum": (mat(packed(zlib.compress(variable(FOUR))[:-1] + b"?")), "do not fit together"),
     "promise": (
-        mat(packed(zlib.compress(element(14, variable(FOUR)[8:], 1 << 30)))), "not as long"),
-}  # fmt: skip
+        mat(packed(zlib.compress(element(14, variable(FOUR)[8:], 1 << 30)))),
+        "not as long",
+    ),
+}
 
 
 def test_the_bytes_made_here_are_a_file_when_nothing_is_wrong_with_them(tmp_path: Path) -> None:
@@ -166,7 +172,7 @@ def test_the_bytes_made_here_are_a_file_when_nothing_is_wrong_with_them(tmp_path
 def test_a_damaged_mat_file_is_refused_in_one_sentence(what: str, tmp_path: Path) -> None:
     content, words = BROKEN[what]
     (tmp_path / "a.mat").write_bytes(content)
-    assert words in refusal(read_mat, tmp_path / "a.mat", "X")
+    assert words in refusal(tmp_path / "a.mat", "X")
 
 
 def test_what_is_not_asked_for_is_not_unpacked(tmp_path: Path) -> None:
@@ -174,78 +180,14 @@ def test_what_is_not_asked_for_is_not_unpacked(tmp_path: Path) -> None:
     (tmp_path / "a.mat").write_bytes(mat(packed(other[:-1] + b"?"), variable(FOUR)))
     arrays, names = read_mat(tmp_path / "a.mat", {"X"})
     assert (list(arrays), names) == (["X"], ["bomb", "X"])
-    assert "do not fit together" in refusal(read_mat, tmp_path / "a.mat", "bomb")
+    assert "do not fit together" in refusal(tmp_path / "a.mat", "bomb")
 
 
-# ------------------------------------------------------------------------------------- NPZ
-def npz(path: Path, header: bytes | None = None, packing: int = zipfile.ZIP_DEFLATED) -> Path:
-    """An NPZ file with an array X of two by three; its header may lie."""
-    buffer = io.BytesIO()
-    np.save(buffer, np.arange(6.0).reshape(2, 3))
-    stored = buffer.getvalue()
-    if header is not None:
-        stored = stored.replace(b"(2, 3)", header)
-        short = len(stored) - len(buffer.getvalue())
-        stored = stored.replace(b" " * short + b"\n", b"\n", 1) if short > 0 else stored
-    with zipfile.ZipFile(path, "w", packing) as file:
-        file.writestr("X.npy", stored)
-        file.writestr("notes.txt", "not an array")
-    return path
-
-
-def test_arrays_are_those_of_numpy(tmp_path: Path) -> None:
-    path = npz(tmp_path / "a.npz")
-    arrays, names = read_npz(path, {"X", "y"})
-    np.testing.assert_array_equal(arrays["X"], np.load(path)["X"])
-    assert (list(arrays), names) == (["X"], ["X", "notes.txt"])
-
-
-@pytest.mark.parametrize("header", [b"(2, 3000000000000)", b"(2, 2)", b"(0, 3)", b"(2, -3)"])
-def test_a_header_that_promises_other_values_is_refused(header: bytes, tmp_path: Path) -> None:
-    path = npz(tmp_path / "a.npz", header)
-    assert "has to be copied or saved again" in refusal(read_npz, path, "X")
-
-
-def test_a_packing_that_numpy_does_not_use_is_refused(tmp_path: Path) -> None:
-    path = npz(tmp_path / "a.npz", packing=zipfile.ZIP_BZIP2)
-    assert "NumPy packs in another way" in refusal(read_npz, path, "X")
-
-
-def test_python_objects_are_never_made(tmp_path: Path) -> None:
-    class Trap:
-        def __reduce__(self) -> tuple[Any, tuple[str]]:
-            return pytest.fail, ("an object was made",)
-
-    path = tmp_path / "a.npz"
-    np.savez(path, X=np.zeros((2, 2)), y=np.array([Trap()], dtype=object))
-    assert "holds Python objects, which are not read" in refusal(read_npz, path, "y")
-    assert list(read_npz(path, {"X"})[0]) == ["X"]
-
-
-@pytest.mark.parametrize("kind", ["npz", "mat"])
 def test_a_file_that_unpacks_to_more_than_memory_is_refused(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, X = tmp_path / f"a.{kind}", np.zeros((1000, 250))
-    if kind == "npz":
-        np.savez_compressed(path, X=X)
-    else:
-        scipy.io.savemat(path, {"X": X}, do_compression=True)
-    read = read_npz if kind == "npz" else read_mat
-    np.testing.assert_array_equal(read(path, {"X"})[0]["X"], X)
-    monkeypatch.setattr(_files, "_memory", lambda: 1_900_000.0)
-    assert "unpacks to 0.0 GB, and there are 0.0 GB of memory" in refusal(read, path, "X")
-
-
-def test_memory_is_what_the_system_and_the_container_allow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_files, "_CONTAINER_LIMIT", tmp_path / "absent")
-    machine = _files._memory()
-    assert machine > 1e8
-    for text, limit in (("max\n", machine), ("50000000\n", 5e7)):
-        (tmp_path / "limit").write_text(text)
-        monkeypatch.setattr(_files, "_CONTAINER_LIMIT", tmp_path / "limit")
-        assert _files._memory() == limit
-    monkeypatch.delattr(_files.os, "sysconf", raising=False)
-    assert _files._memory() == math.inf
+    path, X = tmp_path / "a.mat", np.zeros((1000, 250))
+    scipy.io.savemat(path, {"X": X}, do_compression=True)
+    np.testing.assert_array_equal(read_mat(path, {"X"})[0]["X"], X)
+    monkeypatch.setattr(_files, "_memory", lambda: 1_900_000.0)
+    assert "unpacks to 0.0 GB, and there are 0.0 GB of memory" in refusal(path, "X")
