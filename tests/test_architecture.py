@@ -55,8 +55,6 @@ IMPORT_ALL_PUBLIC = "from rowsparse import *\nfrom rowsparse.datasets import *"
 
 # Modules without a test file of their own. Never add one: write the tests.
 WITHOUT_TESTS = {
-    "_compat",
-    "_parameters",
     "certificate.checking",
     "certificate.data",
     "certificate.proof",
@@ -71,7 +69,6 @@ WITHOUT_TESTS = {
     "cli.tables",
     "cli.tasks",
     "demo",
-    "evaluation.records",
     "report.bars",
     "report.comparison",
     "report.curves",
