@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -206,6 +207,7 @@ def imports_in(source: str, module: str, is_package: bool = False) -> list[Impor
     return list(walk(ast.parse(source), module, is_package))
 
 
+@cache
 def imports_of(module: str) -> list[Import]:
     path = SOURCES[module]
     return imports_in(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
