@@ -1,4 +1,4 @@
-"""Files that are whole or absent, and what to say of those that are damaged."""
+"""Writing files atomically, and errors for files that cannot be read."""
 
 from __future__ import annotations
 

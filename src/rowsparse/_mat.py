@@ -25,8 +25,17 @@ __all__ = ["read_mat"]
 
 # Types of elements, by the numbers in their tags.
 _NUMBERS = {
-    1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
-}  # fmt: skip
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+}
 _TEXTS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _UINT32, _MATRIX, _COMPRESSED = 6, 14, 15
 # Classes of arrays, by the numbers in their flags.
@@ -91,12 +100,12 @@ def _byte_order(start: bytes) -> str:
 
 
 def _version_4(path: Path, wanted: Collection[str]) -> tuple[dict[str, Any], list[str]]:
-    """The oldest version, whose reader in SciPy is Python: from memory no size can mislead it."""
+    """Version 4: SciPy's reader, which is plain Python and safe on damaged files in memory."""
     from scipy.io import loadmat
 
     try:
         stored = loadmat(io.BytesIO(path.read_bytes()))
-    except Exception:  # whatever comes of sizes that make no sense
+    except Exception:  # wrong sizes raise errors of many kinds
         raise damaged("MAT", "its contents do not fit together") from None
     names = [name for name in stored if not name.startswith("__")]
     return {
@@ -157,7 +166,7 @@ def _content(
         return memoryview(engine.decompress(packed, 8 + min(length, most)))[8:]
     check_memory(length)
     content = memoryview(engine.decompress(packed, 8 + length))[8:]
-    # Reading on to the end of the stream has its checksum compared.
+    # Reading to the end of the stream makes zlib compare its checksum.
     beyond = engine.decompress(engine.unconsumed_tail, 1)
     if len(content) < length or beyond or not engine.eof:
         raise damaged("MAT", "an element is not as long as it says")

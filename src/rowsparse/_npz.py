@@ -17,7 +17,7 @@ __all__ = ["read_npz"]
 
 _ENDING = ".npy"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-# What NumPy writes; of the others no part can be unpacked alone.
+# The compressions that NumPy writes.
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -78,11 +78,11 @@ def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
                 "np.array(names, dtype=str)."
             )
         n_values, n_bytes = math.prod(shape), member.file_size - stream.tell()
-        # Values of no bytes could be as many as a header likes.
+        # A header may claim any number of values of zero bytes.
         if n_values * dtype.itemsize != n_bytes or (n_values and not n_bytes):
             raise damaged("NPZ", "an array has more or fewer values than its header says")
     with file.open(member) as stream:
         array: NDArray[Any] = npy.read_array(stream, allow_pickle=False)
-        # Reading on to the end has the checksum compared.
+        # Reading to the end makes zipfile compare the checksum.
         stream.read(1)
     return array
