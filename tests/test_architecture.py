@@ -19,7 +19,7 @@ ROOT = Path(rowsparse.__file__).parent
 
 # From the first room to the last. A module may import from its own room and from earlier ones.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_arrays", "_compat", "_files", "_mat", "_npz", "_parameters", "_validation"),
+    ("_arrays", "_compat", "_files", "_mat", "_npz", "_parameters", "_text", "_validation"),
     ("rows", "design", "targets"),
     ("certificate",),
     ("solvers.solution", "solvers.ridge", "solvers.proximal"),
@@ -60,18 +60,6 @@ WITHOUT_TESTS = {
     "certificate.data",
     "certificate.proof",
     "certificate.steps",
-    "demo",
-    "report.bars",
-    "report.comparison",
-    "report.curves",
-    "report.digits",
-    "report.files",
-    "report.grids",
-    "report.numbers",
-    "report.page",
-    "report.path",
-    "report.selection",
-    "report.svg",
     "selectors.base.messages",
     "selectors.base.problem",
     "selectors.base.sample",
