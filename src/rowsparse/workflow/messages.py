@@ -7,6 +7,7 @@ from string import Formatter
 from typing import Any, Self
 
 from rowsparse._parameters import Constraint
+from rowsparse._text import joined
 
 __all__ = [
     "InputError",
@@ -14,7 +15,6 @@ __all__ = [
     "Message",
     "Spelling",
     "check_setting",
-    "counted",
     "holding",
     "listed",
     "one_line",
@@ -139,21 +139,13 @@ def shown(name: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def joined(words: Sequence[str]) -> str:
-    """Words with commas and an "and" between."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-
-
 def listed(names: Sequence[str], most: int = 5) -> str:
     """A few names, and how many more there are.
 
     >>> listed(["a", "b"]), listed(list("abcdefg"))
     ("'a' and 'b'", "'a', 'b', 'c', 'd', 'e' and 2 more")
     """
-    words = [shown(name) for name in names[:most]]
-    if len(names) > most:
-        words.append(f"{len(names) - most:,} more")
-    return joined(words)
+    return joined(map(shown, names), most)
 
 
 def holding(names: Sequence[str], link: str = "") -> str:
@@ -163,15 +155,6 @@ def holding(names: Sequence[str], link: str = "") -> str:
     ("'a' holds", "'a' and 'b', which hold")
     """
     return f"{listed(names)}{link} {'holds' if len(names) == 1 else 'hold'}"
-
-
-def counted(n: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def one_line(error: Exception) -> str:

@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from rowsparse._arrays import Array, Index
+from rowsparse._text import counted, joined
 from rowsparse.workflow.categories import Encoded
-from rowsparse.workflow.messages import InputError, counted, holding, joined, listed, shown
+from rowsparse.workflow.messages import InputError, holding, listed, shown
 
 __all__ = ["fill_missing"]
 
