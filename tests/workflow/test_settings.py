@@ -31,7 +31,7 @@ from rowsparse.workflow.settings import (
         (
             SelectSettings,
             {"k": "auto", "cv": 0},
-            'k="auto" needs cross-validation: cv must be at least 2.',
+            "k='auto' needs cross-validation: cv must be at least 2.",
             "k cv",
         ),
         (SelectSettings, {"k": 2, "stability": 1}, "stability needs at least 2", "stability"),

@@ -16,7 +16,7 @@ from rowsparse.selectors import TopK, TopKCV, topk_path
 from rowsparse.selectors.base.score import ScoreSelector
 from rowsparse.selectors.meta.cross_validation import choose
 from rowsparse.workflow.cross_validation import judges
-from rowsparse.workflow.messages import InputError, check_setting
+from rowsparse.workflow.messages import InputError, check_setting, setting
 from rowsparse.workflow.plan import Plan
 from rowsparse.workflow.results import KCurve
 from rowsparse.workflow.run_log import ProgressCallback, silent
@@ -67,7 +67,8 @@ def path_curve(
     k_max = min(k_max, plan.n_free)
     if plan.n_forced > k_max:
         raise InputError(
-            "{include} has {n} columns, more than {k_max:{most}}.", n=plan.n_forced, most=k_max
+            f"{setting('include')} has {plan.n_forced} columns, more than "
+            f"{setting('k_max', k_max)}."
         )
     metric = METRICS[table.task][0]
     progress(f"The best features for every k up to {k_max}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rowsparse._parameters import Number, OneOf
-from rowsparse.workflow.messages import InputError, check_setting
+from rowsparse.workflow.messages import InputError, check_setting, setting
 
 __all__ = [
     "CompareSettings",
@@ -123,10 +123,13 @@ class SelectSettings(MethodSettings, EvaluationSettings):
         if self.k != "auto":
             check_setting("k", self.k, _POSITIVE)
         elif not self.cv:
-            raise InputError('{k:"auto"} needs cross-validation: {cv} must be at least 2.')
+            raise InputError(
+                f"{setting('k', 'auto')} needs cross-validation: {setting('cv')} must be at least "
+                "2."
+            )
         check_setting("stability", self.stability, Number(low=0, integer=True, optional=True))
         if self.stability == 1:
-            raise InputError("{stability} needs at least 2 subsamples, or 0 for none.")
+            raise InputError(f"{setting('stability')} needs at least 2 subsamples, or 0 for none.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +154,10 @@ class CompareSettings(EvaluationSettings):
         for k in self.k:
             check_setting("k", k, _POSITIVE)
         if self.methods is not None and not self.methods:
-            raise InputError("{methods} must name at least one method: see {list_selectors}.")
+            raise InputError(
+                f"{setting('methods')} must name at least one method: see "
+                f"{setting('list_selectors')}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
