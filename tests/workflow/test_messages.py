@@ -19,7 +19,7 @@ from rowsparse.workflow.messages import (
     InputTypeError,
     Message,
     check_setting,
-    listed,
+    quoted,
     setting,
     shown,
 )
@@ -73,9 +73,9 @@ def test_names_in_sentences_are_short_and_on_one_line() -> None:
     assert len(shown("n" * 10_000)) < 80
     assert shown("a\nb\x1b[31m") == "'a\\nb\\x1b[31m'"
     assert "\u202e" not in shown("a\u202eb")
-    assert listed([]) == ""
-    assert listed(["a"]) == "'a'"
-    assert listed(["a", "b", "c"]) == "'a', 'b' and 'c'"
+    assert quoted([]) == ""
+    assert quoted(["a"]) == "'a'"
+    assert quoted(["a", "b", "c"]) == "'a', 'b' and 'c'"
 
 
 # -------------------------------------------------------------------- the words of the workflow

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
-from rowsparse.workflow.messages import InputError, counted, holding, listed, setting, shown
+from rowsparse.workflow.messages import InputError, counted, holding, quoted, setting, shown
 
 __all__ = ["Encoded", "encode_text"]
 
@@ -138,7 +138,7 @@ def _sentences(found: Encoded, prose: list[str], encoded: list[str]) -> list[str
     if encoded:
         noun = "Column" if len(encoded) == 1 else "Columns"
         notes.append(
-            f"{noun} {listed(encoded)} of categories: encoded as {len(found.names):,} columns of 0 "
+            f"{noun} {quoted(encoded)} of categories: encoded as {len(found.names):,} columns of 0 "
             "and 1."
         )
     return notes

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from rowsparse._files import UnreadableFileError, check_memory, fits_memory
-from rowsparse.workflow.messages import InputError, listed, shown
+from rowsparse.workflow.messages import InputError, quoted, shown
 from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
 
 __all__ = ["MISSING", "Dialect", "check_distinct", "read_delimited", "sniff"]
@@ -237,6 +237,6 @@ def check_distinct(path: Path, names: list[str]) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise InputError(
-            f"{shown(path.name)} has several columns of the name {listed(twice)}: rename them so "
+            f"{shown(path.name)} has several columns of the name {quoted(twice)}: rename them so "
             "that each name comes once."
         )

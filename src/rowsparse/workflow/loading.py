@@ -21,7 +21,7 @@ from rowsparse._files import UnreadableFileError
 from rowsparse._mat import read_mat
 from rowsparse._npz import read_npz
 from rowsparse.workflow.delimited import check_distinct, read_delimited
-from rowsparse.workflow.messages import InputError, listed, shown
+from rowsparse.workflow.messages import InputError, quoted, shown
 from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
 
 __all__ = [
@@ -169,15 +169,7 @@ def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
 
 
 # ------------------------------------------------------------------------------- NPZ and MAT
-def _npz(path: Path) -> Loaded:
-    return _arrays(path, read_npz, ("y", "Y"))
-
-
-def _mat(path: Path) -> Loaded:
-    return _arrays(path, read_mat, ("Y", "y"))
-
-
-def _arrays(path: Path, read: ArrayReader, targets: tuple[str, ...]) -> Loaded:
+def _arrays(path: Path, *, read: ArrayReader, targets: tuple[str, ...]) -> Loaded:
     """X, y and perhaps feature_names, as features and labels."""
     file = shown(path.name)
     try:
@@ -186,7 +178,7 @@ def _arrays(path: Path, read: ArrayReader, targets: tuple[str, ...]) -> Loaded:
         raise InputError(f"{file} {error}") from None
     target = next((name for name in targets if name in arrays), None)
     if "X" not in arrays or target is None:
-        has = listed(found) or "none"
+        has = quoted(found) or "none"
         raise InputError(f"{file} needs the arrays X and {targets[0]}; it has {has}.")
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
@@ -295,7 +287,7 @@ _READERS: dict[str, Callable[[Path], Loaded]] = {
     "tsv": _text,
     "parquet": _parquet,
     "arrow": _arrow,
-    "npz": _npz,
-    "mat": _mat,
+    "npz": partial(_arrays, read=read_npz, targets=("y", "Y")),
+    "mat": partial(_arrays, read=read_mat, targets=("Y", "y")),
     "h5ad": _h5ad,
 }

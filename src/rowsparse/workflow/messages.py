@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from rowsparse._parameters import Constraint
+from rowsparse._text import listed
 
 __all__ = [
     "InputError",
@@ -16,9 +17,8 @@ __all__ = [
     "check_setting",
     "counted",
     "holding",
-    "joined",
-    "listed",
     "one_line",
+    "quoted",
     "setting",
     "shown",
 ]
@@ -104,21 +104,13 @@ def shown(name: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def joined(words: Sequence[str]) -> str:
-    """Words with commas and an "and" between."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
+def quoted(names: Sequence[str], most: int = 5) -> str:
     """A few names, and how many more there are.
 
-    >>> listed(["a", "b"]), listed(list("abcdefg"))
+    >>> quoted(["a", "b"]), quoted(list("abcdefg"))
     ("'a' and 'b'", "'a', 'b', 'c', 'd', 'e' and 2 more")
     """
-    words = [shown(name) for name in names[:most]]
-    if len(names) > most:
-        words.append(f"{len(names) - most:,} more")
-    return joined(words)
+    return listed(map(shown, names), most)
 
 
 def holding(names: Sequence[str], link: str = "") -> str:
@@ -127,7 +119,7 @@ def holding(names: Sequence[str], link: str = "") -> str:
     >>> holding(["a"]), holding(["a", "b"], ", which")
     ("'a' holds", "'a' and 'b', which hold")
     """
-    return f"{listed(names)}{link} {'holds' if len(names) == 1 else 'hold'}"
+    return f"{quoted(names)}{link} {'holds' if len(names) == 1 else 'hold'}"
 
 
 def counted(n: int, noun: str) -> str:

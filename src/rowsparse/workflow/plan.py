@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from rowsparse.selectors import SelectorInfo, get_selector, selector_info
-from rowsparse.workflow.messages import InputError, listed, setting, shown
+from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.settings import MethodSettings
 from rowsparse.workflow.table import Table
 
@@ -80,7 +80,7 @@ def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
     accepted = signature(info.cls).parameters
     if settings.certify and table.groups:
         raise InputError(
-            f"Nothing can be proven of groups, and {listed(list(table.groups))} is encoded as one: "
+            f"Nothing can be proven of groups, and {quoted(list(table.groups))} is encoded as one: "
             f"leave {setting('certify')} out, or the column with {setting('drop')}."
         )
     for name in ("certify", "alpha", "include", "time_limit"):
@@ -125,7 +125,7 @@ def _with_groups(plan: Plan) -> Plan:
     table = plan.table
     if not table.groups:
         return plan
-    names = listed(list(table.groups))
+    names = quoted(list(table.groups))
     if plan.accepts("feature_groups"):
         note = f"The columns made of {names} are selected together or not at all, and count once."
         groups = [part.tolist() for part in table.groups.values()]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rowsparse.certificate import Proof, objective, verify
 from rowsparse.workflow.loading import check_is_file
-from rowsparse.workflow.messages import InputError, listed
+from rowsparse.workflow.messages import InputError, quoted
 from rowsparse.workflow.settings import TableSettings
 from rowsparse.workflow.table import Table, read_table
 
@@ -83,7 +83,7 @@ def check_proof(path: Path, data: Path) -> CheckedProof:
     known = proof.about["columns"]
     if list(table.names) != known:
         other = sorted(set(known) ^ set(table.names))
-        which = f": they differ in {listed(other[:3])}" if other else ", or in another order"
+        which = f": they differ in {quoted(other[:3])}" if other else ", or in another order"
         raise InputError(f"{data.name} has other columns than the proof is about{which}.")
     bound = verify(table.X, table.y, proof)
     names = tuple(known[j] for j in proof.support.tolist())

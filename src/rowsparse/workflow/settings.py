@@ -108,10 +108,9 @@ class SelectSettings(MethodSettings, EvaluationSettings):
         large table.
     image_shape : tuple of int, optional
         Height and width, where the features are the pixels of an image.
-    method, certify, keep_proof, time_limit, alpha, include, exclude
-        See :class:`MethodSettings`.
-    cv, seed, n_jobs
-        See :class:`EvaluationSettings`; with ``cv=0`` there is no cross-validation.
+    **others
+        See :class:`MethodSettings` and :class:`EvaluationSettings`; ``cv=0`` leaves the
+        cross-validation out.
     """
 
     k: int | Literal["auto"]
@@ -120,9 +119,9 @@ class SelectSettings(MethodSettings, EvaluationSettings):
     image_shape: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        if self.k != "auto":
-            check_setting("k", self.k, _POSITIVE)
-        elif not self.cv:
+        name = "k_max" if self.k == "auto" else "k"
+        check_setting(name, getattr(self, name), _POSITIVE)
+        if self.k == "auto" and not self.cv:
             raise InputError(
                 f"{setting('k', 'auto')} needs cross-validation: {setting('cv')} must be at least "
                 "2."
@@ -142,7 +141,7 @@ class CompareSettings(EvaluationSettings):
         Numbers of features.
     methods : tuple of str, optional
         Names of selectors, or ``("all",)``; None takes a few quick ones.
-    cv, seed, n_jobs
+    **others
         See :class:`EvaluationSettings`; ``n_jobs`` is 1 by default, as with more threads the
         seconds of a method include the time that it waits.
     """
@@ -168,10 +167,8 @@ class PathSettings(EvaluationSettings):
     ----------
     k_max : int, default=30
         The largest number of features; all, if there are fewer.
-    alpha, include, exclude
-        See :class:`MethodSettings`.
-    cv, seed, n_jobs
-        See :class:`EvaluationSettings`.
+    **others
+        See :class:`MethodSettings` and :class:`EvaluationSettings`.
     """
 
     k_max: int = 30

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rowsparse._arrays import Index, Mask
 from rowsparse.workflow.categories import encode_text
 from rowsparse.workflow.loading import Loaded, load
-from rowsparse.workflow.messages import InputError, holding, listed, setting, shown
+from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 from rowsparse.workflow.missing_values import fill_missing
 from rowsparse.workflow.results import DataSummary
 from rowsparse.workflow.settings import TableSettings
@@ -194,7 +194,7 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
     both = [name for name in targets if name in set(dropped)]
     if both:
         raise InputError(
-            f"{listed(both)} cannot be both in {setting('target')} and in {setting('drop')}."
+            f"{quoted(both)} cannot be both in {setting('target')} and in {setting('drop')}."
         )
     split = _from_matrix if loaded.frame is None else _from_frame
     columns = split(loaded, targets, dropped, settings.task)
@@ -264,7 +264,7 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings) -> Table:
         identifiers += [name for name, yes in zip(names, counting, strict=True) if yes]
         X, names = _keep(X, names, ~counting)
     if identifiers:
-        notes.append(f"Left out as identifiers of the rows: {listed(identifiers)}.")
+        notes.append(f"Left out as identifiers of the rows: {quoted(identifiers)}.")
     X, filled = fill_missing(X, names, text, settings.impute)
     notes += filled
     if not settings.keep_all:
@@ -272,7 +272,7 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings) -> Table:
         gone = [name for name, yes in zip(names, constant, strict=True) if yes]
         gone += text.constant
         if gone:
-            notes.append(f"Left out, being the same in every row: {listed(gone)}.")
+            notes.append(f"Left out, being the same in every row: {quoted(gone)}.")
         X, names = _keep(X, names, ~constant)
     notes += text.notes
     groups = {name: part + len(names) for name, part in text.groups.items()}

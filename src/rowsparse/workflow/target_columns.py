@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse.workflow.loading import Loaded
-from rowsparse.workflow.messages import InputError, Message, holding, listed, setting, shown
+from rowsparse.workflow.messages import InputError, Message, holding, quoted, setting, shown
 
 __all__ = ["TargetColumns", "find_columns", "find_targets", "read_targets"]
 
@@ -81,7 +81,7 @@ def _not_found(
             close = difflib.get_close_matches(name, columns, n=1)
         else:
             close = [column for column in columns if column.casefold() == name.casefold()][:1]
-        hint = f"did you mean {shown(close[0])}?" if close else f"it has {listed(columns)}."
+        hint = f"did you mean {shown(close[0])}?" if close else f"it has {quoted(columns)}."
         problem = f"there is no column {shown(name)} in the table; {hint}"
     return InputError(f"{setting(setting_name)}: {problem}")
 
@@ -94,7 +94,7 @@ def find_targets(wanted: str | None, loaded: Loaded) -> list[str]:
     if loaded.frame is None and {name.rstrip("0123456789") for name in columns} <= {"y", "Y"}:
         return columns
     raise InputError(
-        f"Name the column to predict with {setting('target')}; the table has {listed(columns)}."
+        f"Name the column to predict with {setting('target')}; the table has {quoted(columns)}."
     )
 
 
@@ -154,7 +154,7 @@ def _several(columns: dict[str, NDArray[Any]], task: str) -> TargetColumns:
     names = tuple(columns)
     if task == "multilabel" and not binary.all():
         other = [name for name, yes in zip(names, binary.tolist(), strict=True) if not yes]
-        raise InputError(f"Labels must be 0 or 1; {listed(other)} has other values.")
+        raise InputError(f"Labels must be 0 or 1; {quoted(other)} has other values.")
     if task == "regression" or not binary.all():
         return TargetColumns(y, "regression", names)
     counts = tuple(y.sum(axis=0).astype(int).tolist())
