@@ -124,7 +124,7 @@ class SLAP(ScoreSelector):
             Y.shape[1] if self.n_components is None else self.n_components,
             gamma=self.gamma,
             n_neighbors=self.n_neighbors,
-            alpha=self.similarity_weight,
+            similarity_weight=self.similarity_weight,
             max_iter=self.max_iter,
             tol=self.tol,
             monitor=sample.monitor,
