@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from inspect import Parameter, getdoc, signature
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import pytest
 from rowsparse import StabilitySelection, TopK, TopKCV, list_selectors, selector_info
 from rowsparse.selectors.base.docstrings import filled_docstring
 from rowsparse.selectors.base.state import fitted_attributes
-from tests.selectors.cases import FAST, installed
+from tests.selectors.cases import FAST, documented, installed
 
 CLASSES = [*(selector_info(name).cls for name in list_selectors()), TopKCV, StabilitySelection]
 
@@ -37,15 +37,6 @@ QUICK: dict[str, dict[str, Any]] = {
 }
 
 
-def entries(cls: type, section: str) -> dict[str, str]:
-    """The names that a section of a numpydoc docstring explains, each with its type."""
-    found = re.search(rf"^{section}\n-+\n(.*?)(?=\n\n|\Z)", getdoc(cls) or "", re.M | re.S)
-    assert found is not None
-    headers = [line for line in found[1].split("\n") if not line.startswith(" ")]
-    split = [header.partition(" : ") for header in headers]
-    return {name: kind for names, _, kind in split for name in names.split(", ")}
-
-
 def documented_default(kind: str) -> Any:
     if kind.endswith(", optional"):
         return None
@@ -54,10 +45,10 @@ def documented_default(kind: str) -> Any:
 
 @pytest.mark.parametrize("cls", CLASSES)
 def test_every_parameter_has_an_entry_with_its_default(cls):
-    documented = entries(cls, "Parameters")
+    found = documented(cls, "Parameters")
     parameters = signature(cls).parameters
-    assert set(documented) == set(parameters)
-    defaults = {name: documented_default(kind) for name, kind in documented.items()}
+    assert set(found) == set(parameters)
+    defaults = {name: documented_default(kind) for name, kind in found.items()}
     assert defaults == {name: p.default for name, p in parameters.items()}
     assert Parameter.empty not in defaults.values()
 
@@ -79,7 +70,7 @@ def test_every_fitted_attribute_has_an_entry(cls):
     if cls.__name__.lower() in list_selectors() and not installed(cls.__name__.lower()):
         pytest.skip("needs an extra")
     found = {name for fitted in fits(cls) for name in fitted_attributes(fitted)}
-    assert set(entries(cls, "Attributes")) == found
+    assert set(documented(cls, "Attributes")) == found
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -107,4 +98,4 @@ def test_a_class_without_a_docstring_stays_so():
 
 
 def test_other_braces_are_left_alone():
-    assert entries(TopK, "Parameters")["loss"] == '{"squared", "l21"}, default="squared"'
+    assert documented(TopK, "Parameters")["loss"] == '{"squared", "l21"}, default="squared"'
