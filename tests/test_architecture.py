@@ -26,7 +26,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("solvers.subset", "solvers.filters"),
     ("solvers.l21", "solvers.proof", "solvers.subspace"),
     ("solvers.sparse", "deep"),
-    ("selectors.registry", "selectors.base"),
     (
         "selectors.topk",
         "selectors.sparse",
@@ -67,7 +66,6 @@ WITHOUT_TESTS = {
     "selectors.baseline.ridge_ranking",
     "selectors.meta.stability_selection",
     "selectors.meta.topk_cv",
-    "selectors.registry",
     "selectors.sparse.cdlsr",
     "selectors.sparse.crfs",
     "selectors.sparse.ipfs",
