@@ -1,0 +1,51 @@
+"""Targets and losses that several papers share, and runs from random starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from reproduction.declare import Contender
+from rowsparse._arrays import Array
+from rowsparse.rows import row_norms
+from rowsparse.solvers.l21.problem import geometric_median
+
+__all__ = ["StartedContender", "class_matrix", "constant_losses", "six_digits"]
+
+
+@dataclass(frozen=True)
+class StartedContender(Contender):
+    """A contender that is run from random starts: from a share of those of the size."""
+
+    share: float = 1.0
+
+    def number(self, starts: int) -> int:
+        """Starts that are run.
+
+        >>> StartedContender("rpfs", "RPFS", share=0.2).number(50)
+        10
+        """
+        return max(1, round(starts * self.share))
+
+
+def class_matrix(y: Array, labels: str = "one-hot") -> Array:
+    """Classes as columns of 0 and 1, or of -1 and 1.
+
+    >>> class_matrix(np.array([3, 5]), "plus-minus").tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    Y = (y[:, None] == np.unique(y)).astype(np.float64)
+    return 2.0 * Y - 1.0 if labels == "plus-minus" else Y
+
+
+def constant_losses(Y: Array) -> tuple[float, float]:
+    """sum_i ||y_i - b|| at the best b, and at the mean of the y_i."""
+    best = geometric_median(Y, np.ones(Y.shape[0]))
+    return float(row_norms(Y - best).sum()), float(row_norms(Y - Y.mean(axis=0)).sum())
+
+
+def six_digits(values: Iterable[float]) -> list[float]:
+    """Values as the text form of the rows keeps them."""
+    return [float(f"{value:.6g}") for value in values]
