@@ -49,7 +49,7 @@ DEEP_KS = (5, 20, 80)
 # 1e-6 to 1e6 by factors of 100 for RFS and CRFS, 1e-3 to 1e3 for SLAP.
 SEARCHED: dict[str, tuple[str, str, dict[str, Any]]] = {
     "rfs": ("RFS, γ", "gamma", {"variant": "published", "fit_intercept": False, "max_iter": 100}),
-    "crfs": ("CRFS, λ", "lam", {}),
+    "crfs": ("CRFS, λ", "gamma", {}),
     "slap": ("SLAP, γ", "gamma", {}),
 }
 GRID = (0.01, 1.0, 100.0)

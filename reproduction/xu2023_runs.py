@@ -39,16 +39,16 @@ FIGURE_KS = (1, 2, 3, 5, 7, 10)
 TIME_K = 5
 
 CDLSR_PUBLISHED = StartedContender(
-    "cdlsr", "CD-LSR, published", {"variant": "published", "n_init": 1}
+    "cdlsr", "CD-LSR, published", {"variant": "published", "n_restarts": 0}
 )
-CDLSR = StartedContender("cdlsr", "CD-LSR, corrected", {"n_init": 1})
+CDLSR = StartedContender("cdlsr", "CD-LSR, corrected", {"n_restarts": 0})
 TOPK = StartedContender("topk", "TopK", {"alpha": 0.0}, 0.1)
 IPFS = StartedContender("ipfs", "IPFS", {}, 0.05)
 
 
 def _gradient(step: float | None) -> StartedContender:
     label = "PGD" if step is None else f"PGD step {step:g}"
-    params = {"init": "random", "n_init": 1, "step": step}
+    params = {"init": "random", "n_restarts": 0, "step": step}
     return StartedContender("projectedgradient", label, params, 0.25)
 
 
@@ -196,7 +196,7 @@ def _ends(
         return losses, losses, []
     if task.options["selector"] == "ipfs":
         # Its first start is fixed, and those after it are random: all come from one fit.
-        fit = _fitted(task, Z, y, 0, n_init=len(starts))
+        fit = _fitted(task, Z, y, 0, n_restarts=len(starts) - 1)
         losses = fit.objectives_.tolist()
         return losses, losses, [fit]
     fits = [_fitted(task, Z, y, start) for start in starts]

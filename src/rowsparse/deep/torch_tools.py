@@ -155,7 +155,7 @@ class Adam:
     _momentum_decay = 4e-3
 
     def __init__(
-        self, parameters: Sequence[Tensor], learning_rate: float, *, nesterov: bool = False
+        self, parameters: Sequence[Tensor], learning_rate: float, *, nesterov: bool
     ) -> None:
         torch = import_module("torch")
         self._rate, self._nesterov = learning_rate, nesterov
@@ -196,14 +196,14 @@ class Adam:
         return self._first_decay * (1.0 - 0.5 * 0.96 ** (step * self._momentum_decay))
 
 
-class Clock:
-    """Tells when the time is up; without a limit it never is."""
+class Deadline:
+    """So many seconds from now on; None is no limit."""
 
     def __init__(self, seconds: float | None) -> None:
-        self._deadline = np.inf if seconds is None else monotonic() + seconds
+        self._end = np.inf if seconds is None else monotonic() + seconds
 
     def expired(self) -> bool:
-        return monotonic() >= self._deadline
+        return monotonic() >= self._end
 
 
 class Rows:

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import group_statistics
 from rowsparse.solvers.filters.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
@@ -36,10 +36,10 @@ class InformationGain(ScoreSelector):
         long as that shortens the description of the data (Fayyad and Irani 1993). "weka" does so
         with the price of a cut as in Weka's attribute evaluation, which is lower where values are
         tied. "equal_width" divides the range into ``bins`` equal parts, "mean_std" into three at
-        the mean -/+ ``alpha`` standard deviations. "none" takes every distinct value for a state.
+        the mean -/+ ``bin_width`` standard deviations. "none" makes every distinct value a state.
     bins : int, default=10
         Number of states for "equal_width".
-    alpha : float, default=0.5
+    bin_width : float, default=0.5
         Half the width of the middle state for "mean_std", in standard deviations.
     tie_break : {"best_cut", "index"}, default="best_cut"
         What decides between equal scores, as of the many features without any accepted cut in
@@ -82,7 +82,7 @@ class InformationGain(ScoreSelector):
     allowed: ClassVar[Allowed] = {
         "discretize": OneOf(DISCRETIZATIONS),
         "bins": Number(low=2, high=2**16, integer=True),
-        "alpha": Number(low=0.0),
+        "bin_width": Number(low=0.0),
         "tie_break": OneOf(TIE_BREAKS),
     }
 
@@ -92,7 +92,7 @@ class InformationGain(ScoreSelector):
         *,
         discretize: Discretization = "mdl",
         bins: int = 10,
-        alpha: float = 0.5,
+        bin_width: float = 0.5,
         tie_break: Literal["best_cut", "index"] = "best_cut",
         aggregate: Aggregate = "mean",
         task: str = "auto",
@@ -100,14 +100,14 @@ class InformationGain(ScoreSelector):
         self.n_features_to_select = n_features_to_select
         self.discretize = discretize
         self.bins = bins
-        self.alpha = alpha
+        self.bin_width = bin_width
         self.tie_break = tie_break
         self.aggregate = aggregate
         self.task = task
 
-    def _choose(self, sample: Sample) -> Choice:
-        Y = sample.labels.Y
-        several = sample.labels.task == "multilabel"
+    def _score(self, sample: Sample) -> ScoredFeatures:
+        Y = sample.required_targets.Y
+        several = sample.required_targets.task == "multilabel"
         if several:
             labelings = [Y[:, label].astype(np.intp) for label in varying_labels(Y)]
             if not labelings:
@@ -120,11 +120,11 @@ class InformationGain(ScoreSelector):
             2 if several else Y.shape[1],
             discretization=self.discretize,
             bins=int(self.bins),
-            alpha=float(self.alpha),
+            bin_width=float(self.bin_width),
         )
         rule: Aggregate = self.aggregate if several else "mean"
         scores, cut_gains = aggregate_labels(gains, rule), aggregate_labels(best_cuts, rule)
         order = np.lexsort((-cut_gains, -scores)) if self.tie_break == "best_cut" else None
         varies = varying(group_statistics(sample.X, [np.arange(Y.shape[0])], None))
         attributes = {"best_cut_gains_": cut_gains} if self.discretize in BY_LABELS else {}
-        return Choice(scores, varies, order=order, attributes=attributes)
+        return ScoredFeatures(scores, varies, order=order, attributes=attributes)

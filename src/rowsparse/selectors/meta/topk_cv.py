@@ -13,8 +13,10 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
-from rowsparse.selectors.base.checked import CheckedParameters
+from rowsparse.selectors.base.parameters import check_parameters
+from rowsparse.selectors.base.sample import require_targets, validated_data
 from rowsparse.selectors.base.selector import SupportMixin
+from rowsparse.selectors.base.state import fitted_attributes
 from rowsparse.selectors.meta.cross_validation import (
     FoldScorer,
     Samples,
@@ -44,7 +46,7 @@ def _is_scoring(value: Any) -> bool:
     return isinstance(value, str) or callable(value)
 
 
-class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[misc]
+class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     """The best k features, and k itself by cross-validation or EBIC.
 
     In every fold the best features of all numbers up to ``k_max`` are found at once
@@ -86,8 +88,8 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         How to choose.
     ebic_gamma : float, default=1.0
         Weight of the number of possible choices in "ebic"; 0 is BIC.
-    include, exclude, groups, fit_intercept, standardize, task, class_weight
-        As in :class:`TopK`; with ``groups``, k counts groups of columns.
+    include, exclude, feature_groups, fit_intercept, standardize, task, class_weight
+        As in :class:`TopK`; with ``feature_groups``, k counts groups of columns.
     n_restarts : int, optional
         As in :class:`TopK`, for the selection from all samples.
     n_jobs : int, optional
@@ -98,7 +100,7 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
     Attributes
     ----------
     n_features_, alpha_ : int, float
-        What was chosen; with ``groups``, the number of groups.
+        What was chosen; with ``feature_groups``, the number of groups.
     cv_results_ : dict of arrays
         "n_features" and "alpha" of each candidate, "mean_test_score", "std_test_score" and
         "split0_test_score", ...; for rule "ebic" the values "ebic" in place of scores.
@@ -149,7 +151,7 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         ebic_gamma: float = 1.0,
         include: Any = None,
         exclude: Any = None,
-        groups: Any = None,
+        feature_groups: Any = None,
         n_restarts: int | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
@@ -168,7 +170,7 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         self.ebic_gamma = ebic_gamma
         self.include = include
         self.exclude = exclude
-        self.groups = groups
+        self.feature_groups = feature_groups
         self.n_restarts = n_restarts
         self.fit_intercept = fit_intercept
         self.standardize = standardize
@@ -191,8 +193,8 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         -------
         self
         """
-        self._check_all_params()
-        self._require_targets(y)
+        check_parameters(self)
+        require_targets(self, y)
         alphas = self._candidates()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         whole = self._topk(1, alphas[0], seed)
@@ -201,7 +203,7 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
         else:
-            data = Samples.of(whole._validated(X), y, sample_weight, prepared)
+            data = Samples.of(validated_data(whole, X), y, sample_weight, prepared)
             scores = self._fold_scores(data, alphas, k_max, seed, groups)
             ks = np.arange(prepared.smallest, k_max + 1)
             i, j = choose(scores, alphas, one_std_err=self.rule == "one_std_err")
@@ -219,7 +221,7 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
             alpha=alpha,
             include=self.include,
             exclude=self.exclude,
-            groups=self.groups,
+            feature_groups=self.feature_groups,
             fit_intercept=self.fit_intercept,
             standardize=self.standardize,
             task=self.task,
@@ -245,7 +247,10 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         scorer = FoldScorer.of(self.estimator, self.scoring, data.task)
         asked = data.constraints
         selector = self._topk(1, alphas[0], seed).set_params(
-            include=asked.include, exclude=asked.exclude, groups=asked.groups, task=data.task
+            include=asked.include,
+            exclude=asked.exclude,
+            feature_groups=asked.groups,
+            task=data.task,
         )
         tasks = (
             delayed(score_fold)(data, train, test, clone(selector), alphas, k_max, scorer, seed)
@@ -275,13 +280,8 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         return int(ks[j]), float(alphas[i]), found
 
     def _take(self, final: TopK, found: dict[str, Any]) -> None:
-        """Become what was fitted, and forget the last fit."""
-        fitted = {v: value for v, value in vars(final).items() if _is_fitted_name(v)}
-        for name in [v for v in vars(self) if _is_fitted_name(v)]:
+        """Replace the fitted attributes by those of the final selector and what was found."""
+        for name in fitted_attributes(self):
             delattr(self, name)
-        for name, value in (fitted | found).items():
+        for name, value in (fitted_attributes(final) | found).items():
             setattr(self, name, value)
-
-
-def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")

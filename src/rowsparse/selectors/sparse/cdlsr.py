@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
-from rowsparse.selectors.base.selector import generator
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.problem import LinearProblem
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
 from rowsparse.solvers.sparse.cdlsr import cdlsr
@@ -17,15 +18,15 @@ class CDLSR(SquaredLossSelector):
 
     Minimises ||Y - XW - 1b'||_F^2 over coefficient matrices with at most k non-zero rows. From
     k random features, each is moved in turn to the place where it fits best while the
-    coefficients are held, then the coefficients are fitted again; the best of ``n_init`` random
-    starts is kept.
+    coefficients are held, then the coefficients are fitted again; the best of
+    ``n_restarts + 1`` random starts is kept.
 
     Parameters
     ----------
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
-    n_init : int, default=40
-        Number of random starts.
+    n_restarts : int, default=39
+        Random starts after the first; the paper has 40 starts in all.
     variant : {"corrected", "published"}, default="corrected"
         "corrected" sweeps until no feature moves and refits the coefficients. "published" stops
         by the authors' rule on the relative change of the objective and leaves the coefficients
@@ -55,7 +56,7 @@ class CDLSR(SquaredLossSelector):
     refitted_objective_, published_objective_ : float
         The same with the coefficients refitted on the support, and as the published algorithm
         leaves them; ``objective_`` is one of the two.
-    objectives_ : array of shape (n_init,)
+    objectives_ : array of shape (n_restarts + 1,)
         Refitted objective of every start.
 
     References
@@ -72,11 +73,13 @@ class CDLSR(SquaredLossSelector):
     array([1, 3])
     """
 
+    objective_attributes = ("refitted_objective_", "published_objective_", "objectives_")
+
     def __init__(
         self,
         n_features_to_select: int | float = 10,
         *,
-        n_init: int = 40,
+        n_restarts: int = 39,
         variant: Variant = "corrected",
         fit_intercept: bool = True,
         standardize: bool = True,
@@ -87,7 +90,7 @@ class CDLSR(SquaredLossSelector):
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.n_init = n_init
+        self.n_restarts = n_restarts
         self.variant = variant
         self.fit_intercept = fit_intercept
         self.standardize = standardize
@@ -97,12 +100,12 @@ class CDLSR(SquaredLossSelector):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         return cdlsr(
             problem.design,
             problem.Y,
             problem.k,
-            n_init=self.n_init,
+            n_restarts=self.n_restarts,
             variant=self.variant,
             max_iter=self.max_iter,
             tol=self.tol,

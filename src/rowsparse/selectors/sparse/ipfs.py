@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
-from rowsparse.selectors.base.selector import generator
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.problem import LinearProblem
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.ipfs import ipfs
@@ -38,8 +39,9 @@ class IPFS(SquaredLossSelector):
         It is what makes the loss prefer one feature to another: while W fits as well as it can, the
         derivative of the loss in v_j is -2 ridge ||w_j||^2 / v_j. With values as small as 1e-5 the
         choice is nearly arbitrary.
-    n_init : int, default=1
-        Number of starts: v = k/d, then the same with a little noise. The best answer is kept.
+    n_restarts : int, default=0
+        Starts after the first, which is v = k/d: the same with a little noise. The best answer is
+        kept.
     fit_intercept : bool, default=True
         Whether b is free.
     standardize : bool, default=True
@@ -83,6 +85,8 @@ class IPFS(SquaredLossSelector):
     array([1, 3])
     """
 
+    objective_attributes = ("objectives_",)
+
     allowed: ClassVar[Allowed] = {
         "mu": Number(low=0.0, low_open=True),
         "rho": Number(low=1.0, low_open=True),
@@ -96,7 +100,7 @@ class IPFS(SquaredLossSelector):
         mu: float = 1e-4,
         rho: float = 1.05,
         ridge: float = 0.1,
-        n_init: int = 1,
+        n_restarts: int = 0,
         fit_intercept: bool = True,
         standardize: bool = True,
         task: str = "auto",
@@ -109,7 +113,7 @@ class IPFS(SquaredLossSelector):
         self.mu = mu
         self.rho = rho
         self.ridge = ridge
-        self.n_init = n_init
+        self.n_restarts = n_restarts
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.task = task
@@ -118,7 +122,7 @@ class IPFS(SquaredLossSelector):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         return ipfs(
             problem.design,
             problem.Y,
@@ -126,7 +130,7 @@ class IPFS(SquaredLossSelector):
             mu=self.mu,
             rho=self.rho,
             ridge=self.ridge,
-            n_init=self.n_init,
+            n_restarts=self.n_restarts,
             tol=self.tol,
             max_iter=self.max_iter,
             rng=generator(self.random_state),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.linear import LinearSelector, Problem
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
 from rowsparse.solvers.sparse.nmapg import Init, nmapg
@@ -62,7 +63,7 @@ class NmAPG(LinearSelector):
         As in :class:`RFS`.
     objective_ : float
         Value of the problem at ``coef_``: refitted on the support unless published.
-    gap_ : float
+    refit_gap_ : float
         Certified duality gap of the refit on the support, relative; not if published.
     lower_bound_ : float
         Dual value of :class:`RFS` at the same gamma, where it was solved: no choice of features
@@ -80,6 +81,9 @@ class NmAPG(LinearSelector):
     >>> NmAPG(2).fit(X, y).get_support(indices=True)
     array([2, 3])
     """
+
+    objective_attributes = ("lower_bound_",)
+    gap_attributes = ("refit_gap_",)
 
     allowed: ClassVar[Allowed] = {
         "init": OneOf(INITS, optional=True),
@@ -120,7 +124,7 @@ class NmAPG(LinearSelector):
     def _dimensions(self) -> dict[str, Dimension]:
         return {"gamma": Dimension(x=1), "rho": Dimension(x=1), "mu": Dimension(y=1)}
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: LinearProblem) -> Solution:
         default_init: Init = "zero" if self.variant == "published" else "best"
         return nmapg(
             problem.design,

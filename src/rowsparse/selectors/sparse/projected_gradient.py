@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
-from rowsparse.selectors.base.selector import Sample, generator
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.hard_threshold import Init, projected_gradient
@@ -37,14 +36,14 @@ class ProjectedGradient(SquaredLossSelector):
         Y (Y'Y)^{-1/2} in place of the 0/1 ones: the ratio is then that of the scatter between the
         classes to the total scatter, the loss that of linear discriminant analysis, and the
         start exact for uncorrelated features. Labels and numbers are used as they are.
-        "random" is the baseline of Xu et al. (2023): ``n_init`` starts with coefficients uniform
-        in [0, 1], plain 0/1 targets, and the best answer kept.
+        "random" is the baseline of Xu et al. (2023): ``n_restarts + 1`` starts with coefficients
+        uniform in [0, 1], plain 0/1 targets, and the best answer kept.
     step : float, optional
         Length of a step. None is 1 / ||X||_2^2, with which the objective never rises; much longer
         steps diverge. Xu et al. search 1e-8, ..., 1e2 by five-fold cross-validation: put this
         selector in a pipeline with a classifier and search ``step`` by ``GridSearchCV``.
-    n_init : int, default=40
-        Number of starts with ``init="random"``.
+    n_restarts : int, default=39
+        Starts after the first with ``init="random"``.
     fit_intercept : bool, default=True
         Whether b is free.
     standardize : bool, default=True
@@ -91,6 +90,8 @@ class ProjectedGradient(SquaredLossSelector):
     array([2, 3])
     """
 
+    objective_attributes = ("refitted_objective_", "objectives_")
+
     allowed: ClassVar[Allowed] = {
         "init": OneOf(INITS),
         "step": Number(low=0.0, low_open=True, optional=True),
@@ -102,7 +103,7 @@ class ProjectedGradient(SquaredLossSelector):
         *,
         init: Init = "pang",
         step: float | None = None,
-        n_init: int = 40,
+        n_restarts: int = 39,
         fit_intercept: bool = True,
         standardize: bool = True,
         task: str = "auto",
@@ -114,7 +115,7 @@ class ProjectedGradient(SquaredLossSelector):
         self.n_features_to_select = n_features_to_select
         self.init = init
         self.step = step
-        self.n_init = n_init
+        self.n_restarts = n_restarts
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.task = task
@@ -123,37 +124,33 @@ class ProjectedGradient(SquaredLossSelector):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _problem(self, sample: Sample) -> Problem:
-        problem = super()._problem(sample)
-        if self.init == "random" or sample.labels.task != "classification":
-            return problem
-        weights = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
-        return replace(problem, Y=problem.Y / np.sqrt(weights @ problem.Y))
+    def _solve(self, problem: LinearProblem) -> Solution:
+        if self.init == "pang" and problem.targets.task == "classification":
+            weights = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
+            problem = replace(problem, Y=problem.Y / np.sqrt(weights @ problem.Y))
+        return super()._solve(problem)
 
     def _dimensions(self) -> dict[str, Dimension]:
         return {"step": Dimension(x=-2)}
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         return projected_gradient(
             problem.design,
             problem.Y,
             problem.k,
             init=self.init,
             step=problem.scaled("step", self.step),
-            n_init=self.n_init,
+            n_restarts=self.n_restarts,
             tol=self.tol,
             max_iter=self.max_iter,
             rng=generator(self.random_state),
             monitor=problem.monitor,
         )
 
-    def _warn_unless(self, converged: bool) -> None:
-        if self.diverged_:
-            warnings.warn(
-                f"ProjectedGradient diverged with steps of {self.step_:g}, and the best "
-                "coefficients on the way were kept: pass a shorter step, or None for a safe one.",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
-        else:
-            super()._warn_unless(converged)
+    def _convergence_warning(self) -> str | None:
+        if not self.diverged_:
+            return super()._convergence_warning()
+        return (
+            f"ProjectedGradient diverged with steps of {self.step_:g}, and the best coefficients "
+            "on the way were kept: pass a shorter step, or None for a safe one."
+        )
