@@ -21,8 +21,6 @@ from rowsparse.datasets import load
 from rowsparse.evaluation import PROTOCOLS, SelectionCurve, evaluate_split, folds
 from rowsparse.selectors import get_selector
 
-__all__ = ["accuracy_rows", "accuracy_tasks", "classifiers", "judged_curve"]
-
 # From this number of samples on, libsvm is too slow and liblinear is used instead.
 _MANY = 4000
 # From data set, method, protocol and repetition to the options of a task; None: it is not run.

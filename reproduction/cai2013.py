@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from reproduction.accuracy import accuracy_rows
-from reproduction.cai2013_runs import (
-    CONTENDERS,
-    DATASETS,
-    DOUBLED,
-    ESTIMATORS,
-    SETTINGS,
-    TABLE_KS,
-    figure_tasks,
-    objective_rows,
-    table_tasks,
-)
-from reproduction.declare import Experiment, Paper, Row, Size, labels
+from reproduction.accuracy import accuracy_rows, accuracy_tasks
+from reproduction.declare import Declaration, Experiment, Paper, Row, RunTask, Size, labels
 from reproduction.figures import Panels, Picture, curves, method_panels, protocol_pictures
-from reproduction.printed import PRINTED, mean_sd_by_k
+from reproduction.problems import class_matrix, constant_losses, mean_sd_by_k, six_digits
 from reproduction.summaries import (
     Means,
     matching,
@@ -31,10 +22,29 @@ from reproduction.summaries import (
     values_by,
 )
 from reproduction.tables import markdown_table, means_table, shown, spread
+from rowsparse._arrays import Array, Index
+from rowsparse.datasets import load
+from rowsparse.selectors import get_selector
 
+DECLARED = Declaration("cai2013")
+DATASETS = DECLARED.table("datasets")
+CONTENDERS = DECLARED.contenders()
 LABELS = labels(CONTENDERS)
+TRAIN_SHARE = 0.2
+# Figures 1 and 2.
+KS = tuple(range(1, 11))
+ESTIMATORS = {"1-NN": "Figure 1", "linear SVM": "Figure 2"}
+# Table 2 and Figure 3.
+TABLE_KS = (1, 5, 8, 10)
+TABLE = {dataset: mean_sd_by_k(cells) for dataset, cells in DECLARED.table("printed").items()}
+SETTINGS = DECLARED.contenders("settings")
+RUNS = SETTINGS | DECLARED.contenders("others")
+# The run with labels of plus and minus one, which double all losses.
+DOUBLED = "rpfs plus-minus"
+# How the training fifth is drawn, where not stratified and once for all starts.
+FIFTHS = {"rpfs not stratified": "random", "rpfs redrawn": "redrawn"}
+_BLOCK = 10
 OWN = "rpfs published"
-TABLE = {dataset: mean_sd_by_k(cells) for dataset, cells in PRINTED["cai2013"].items()}
 # What the starts of a method end with, as columns of Table 2 and lines of Figure 3: the title, the
 # field of the rows, and the method.
 ENDS = (
@@ -45,6 +55,84 @@ ENDS = (
 )
 
 
+# ----------------------------------------------------------------------------------- runs
+def figure_tasks(size: Size) -> list[RunTask]:
+    """Figures 1 and 2: one task for a few splits, but one for all that share a selection."""
+    splits = int(size.options.get("splits", 5))
+    options = {"ks": list(KS), "estimators": list(ESTIMATORS), "train_share": TRAIN_SHARE}
+
+    def plan(dataset: str, method: str, protocol: str, repeat: int) -> dict[str, Any] | None:
+        if protocol == "published":
+            return {**options, "splits": splits * size.repeats} if repeat == 0 else None
+        return {**options, "splits": splits}
+
+    return accuracy_tasks("figures", size, DATASETS, CONTENDERS, plan)
+
+
+def table_tasks(size: Size) -> list[RunTask]:
+    """Table 2 and Figure 3: one task for ten random starts."""
+    return [
+        RunTask(
+            "table2",
+            dataset,
+            method,
+            block,
+            {
+                "k": k,
+                "first": first,
+                "number": min(_BLOCK, run.starts(size, 50) - first),
+                "selector": run.selector,
+                "params": run.params,
+                "labels": "plus-minus" if method == DOUBLED else "one-hot",
+                "fifth": FIFTHS.get(method, "stratified"),
+            },
+        )
+        for dataset in filter(size.keeps, DATASETS)
+        for method, run in RUNS.items()
+        for k in TABLE_KS
+        for block, first in enumerate(range(0, run.starts(size, 50), _BLOCK))
+    ]
+
+
+def training_part(y: Array, fifth: str, start: int = 0) -> Index:
+    """The fifth of the samples that all starts are trained on, unless it is "redrawn" for each."""
+    kind = StratifiedShuffleSplit if fifth == "stratified" else ShuffleSplit
+    seed = start if fifth == "redrawn" else 0
+    split = kind(1, train_size=TRAIN_SHARE, random_state=seed)
+    part: Index = next(split.split(np.zeros((y.size, 1)), y))[0]
+    return np.sort(part)
+
+
+def objective_rows(task: RunTask) -> list[Row]:
+    """Where some random starts end: their objectives, refitted or not, and their supports."""
+    data, options = load(task.dataset, download=False), task.options
+    runs = []
+    for start in range(options["first"], options["first"] + options["number"]):
+        train = training_part(data.y, options["fifth"], start)
+        X, Y = data.X[train].astype(np.float64), class_matrix(data.y[train], options["labels"])
+        params = {"task": "regression", "random_state": start, **options["params"]}
+        selector = get_selector(options["selector"], options["k"], **params).fit(X, Y)
+        # What RPFS has before it swaps features: the refit on the support where the start ended.
+        refitted = getattr(selector, "objectives_", [selector.objective_])[0]
+        support = zlib.crc32(selector.get_support(indices=True).astype("<i8").tobytes())
+        runs.append((selector.objective_, refitted, *constant_losses(Y), support))
+    objectives, refits, best, mean, supports = zip(*runs, strict=True)
+    return [
+        {
+            "dataset": task.dataset,
+            "method": task.method,
+            "k": options["k"],
+            "block": task.split,
+            "constant": float(np.mean(best)),
+            "constant_mean": float(np.mean(mean)),
+            "objectives": six_digits(objectives),
+            "refitted": six_digits(refits),
+            "supports": list(supports),
+        }
+    ]
+
+
+# ------------------------------------------------------------------------------- the page
 def _ends(rows: list[Row], dataset: str, k: int) -> dict[str, list[float]]:
     """The objectives of all starts, by the titles of ENDS."""
     own = matching(rows, dataset=dataset, k=k)
@@ -224,15 +312,7 @@ PAPER = Paper(
         Experiment("figures", figure_tasks, accuracy_rows),
         Experiment("table2", table_tasks, objective_rows),
     ),
-    standard=Size(repeats=2, options={"splits": 5, "starts": 50}),
-    quick=Size(
-        "quick",
-        datasets=("leu", "lung"),
-        options={
-            "splits": 1,
-            "starts": 3,
-            "methods": ("fisherscore", "mtfs", "rpfs published", "topk"),
-        },
-    ),
+    standard=DECLARED.size("standard"),
+    quick=DECLARED.size("quick"),
     page=page,
 )

@@ -13,8 +13,6 @@ from rowsparse.cli.display import Display
 from rowsparse.cli.outcome import DONE, WARNED, ended
 from rowsparse.workflow.writing import prepare_folder
 
-__all__ = ["make_app", "run_reproduce"]
-
 
 def make_app() -> typer.Typer:
     """The application with its one command."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
-
-__all__ = ["Contender", "Experiment", "Paper", "Row", "RunTask", "Size", "labels"]
 
 # One cell of a table or one point of a curve: coordinates and figures, as JSON can hold them.
 Row = dict[str, Any]
@@ -19,12 +18,22 @@ T = TypeVar("T")
 class Contender:
     """A selector with its parameters, and what it is called on the page.
 
-    Papers keep contenders in a dictionary; its keys are the ``method`` of the rows.
+    Papers keep contenders in a dictionary; its keys are the ``method`` of the rows. ``share`` is
+    that of the random starts of the size, where several are run.
     """
 
     selector: str
     label: str
     params: Mapping[str, Any] = field(default_factory=dict)
+    share: float = 1.0
+
+    def starts(self, size: Size, default: int) -> int:
+        """Random starts that are run.
+
+        >>> Contender("rpfs", "RPFS", share=0.2).starts(Size(options={"starts": 50}), 40)
+        10
+        """
+        return max(1, round(self.share * int(size.options.get("starts", default))))
 
 
 def labels(contenders: Mapping[str, Contender]) -> dict[str, str]:
@@ -65,6 +74,39 @@ class Size:
         """
         kept = self.options.get(option, methods)
         return {name: method for name, method in methods.items() if name in kept}
+
+
+class Declaration:
+    """What the TOML file of a paper says: data sets, contenders, sizes and printed numbers.
+
+    >>> Declaration("nie2010").contenders()["rfs gamma 10"].params
+    {'gamma': 10.0, 'fit_intercept': False}
+    """
+
+    def __init__(self, name: str) -> None:
+        path = Path(__file__).parent / f"{name}.toml"
+        self._tables = tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def table(self, name: str) -> dict[str, Any]:
+        """A table as it stands there."""
+        return dict(self._tables[name])
+
+    def contenders(self, name: str = "contenders") -> dict[str, Contender]:
+        """Contenders by method, which is also the selector where no other is named."""
+        found = {}
+        for method, fields in self._tables[name].items():
+            params = dict(fields)
+            selector, label = params.pop("selector", method), params.pop("label")
+            found[method] = Contender(
+                selector, label, share=params.pop("share", 1.0), params=params
+            )
+        return found
+
+    def size(self, name: str) -> Size:
+        """What is called ``repeats`` and ``datasets``; the rest are options."""
+        options = self.table(name)
+        repeats, datasets = options.pop("repeats", 1), options.pop("datasets", None)
+        return Size(name, repeats, tuple(datasets) if datasets else None, options)
 
 
 @dataclass(frozen=True)

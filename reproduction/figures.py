@@ -13,16 +13,6 @@ from reproduction.declare import Row
 from reproduction.summaries import values_by
 from rowsparse.evaluation import PROTOCOLS
 
-__all__ = [
-    "Line",
-    "Panels",
-    "Picture",
-    "curves",
-    "method_panels",
-    "new_canvas",
-    "protocol_pictures",
-]
-
 # Where the points of a line are, and their values.
 Line = tuple[Sequence[float], Sequence[float]]
 # By the title of a panel and the name of a line.

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reproduction.accuracy import accuracy_rows
-from reproduction.declare import Experiment, Paper, Row, Size, labels
+from reproduction.declare import Experiment, Paper, Row, labels
 from reproduction.figures import method_panels, protocol_pictures
 from reproduction.kong2014_runs import (
     CONTENDERS,
     CONVEX,
     DATASETS,
+    DECLARED,
     ESTIMATORS,
     LABEL_CODES,
     LABEL_CONTENDERS,
@@ -30,11 +31,10 @@ from reproduction.kong2014_runs import (
     table_rows,
     table_tasks,
 )
-from reproduction.printed import PRINTED
 from reproduction.summaries import matching, mean_and_sd, means_by_protocol, standings
 from reproduction.tables import DASH, markdown_table, means_table, shown
 
-TABLE: dict[str, dict[str, list[float]]] = PRINTED["kong2014"]
+TABLE: dict[str, dict[str, list[float]]] = DECLARED.table("printed")
 VARIANTS = {"lpinf published": "published", "lpinf": "corrected"}
 # Relative distance from a printed residue that counts as agreement: no spread is printed.
 NEAR = 0.05
@@ -267,24 +267,7 @@ PAPER = Paper(
         Experiment("figure2", figure_tasks, accuracy_rows),
         Experiment("figure3", label_tasks, accuracy_rows),
     ),
-    standard=Size(repeats=5),
-    quick=Size(
-        "quick",
-        datasets=("glioma", "allaml", "emotions"),
-        options={
-            "methods": (
-                "fstatistic",
-                "fstatistic joint",
-                "mtfs",
-                "lpinf",
-                "lpinf p = 0.1",
-                "lpinf p = 0.5",
-                "topk",
-            ),
-            "scalings": ("standardised", "unit sd"),
-            "ks": (5, 10),
-            "label_ks": (5, 10),
-        },
-    ),
+    standard=DECLARED.size("standard"),
+    quick=DECLARED.size("quick"),
     page=page,
 )

@@ -8,34 +8,21 @@ from typing import Any
 import numpy as np
 
 from reproduction.accuracy import accuracy_tasks
-from reproduction.declare import Contender, Row, RunTask, Size
+from reproduction.declare import Declaration, Row, RunTask, Size
 from reproduction.problems import class_matrix
 from rowsparse._arrays import Array, Index
 from rowsparse.datasets import load
 from rowsparse.selectors import get_selector
 
-DATASETS = {"allaml": "ALLAML", "glioma": "GLIOMA", "lung": "LUNG", "carcinom": "CAR"}
-MULTILABEL = {"emotions": "emotions", "birds": "birds", "scene": "scene", "yeast": "yeast"}
-# The printed operator gives no zero rows for p = 1 and no fixed point: a limit is needed.
-PUBLISHED: dict[str, Any] = {"variant": "published", "max_iter": 100}
-CORRECTED: dict[str, Any] = {"tol": 1e-4}
-
+DECLARED = Declaration("kong2014")
+DATASETS = DECLARED.table("datasets")
+MULTILABEL = DECLARED.table("label_datasets")
 # Table 2: residues of 20 features, for p < 1 from two starts.
 N_FEATURES = 20
 PS = (0.1, 0.25, 0.5, 0.75)
 STARTS = {"ridge": "ridge", "continuation": "p = 1"}
-TABLE_CONTENDERS = {
-    "topk": Contender("topk", "TopK", {"alpha": 0.0, "random_state": 0}),
-    "mtfs": Contender("mtfs", "ℓ2,1"),
-    "lpinf": Contender("lpinf", "corrected", CORRECTED),
-    "lpinf published": Contender("lpinf", "published", PUBLISHED),
-}
-# The two columns that are convex, so that they have one answer for each setting. With columns of
-# unit length and a large mean, which are nearly parallel, a smaller tol takes minutes.
-CONVEX = {
-    "lpinf": Contender("lpinf", "p = 1", {"p": 1.0, **CORRECTED}),
-    "mtfs": Contender("mtfs", "ℓ2,1", {"tol": 1e-3}),
-}
+TABLE_CONTENDERS = DECLARED.contenders("table")
+CONVEX = DECLARED.contenders("convex")
 # Two readings of the table, both without an intercept and with labels of 0 and 1: how the columns
 # are scaled, and whose residue it is.
 READINGS = {"standardised": "refitted", "unit sd": "penalised"}
@@ -55,33 +42,8 @@ SCALINGS = (
 ACCURACY_KS = (5, 10, 20, 30, 40)
 LABEL_KS = (5, 10, 20, 40)
 ESTIMATORS = ("1-NN", "3-NN", "linear SVM")
-RELEVANCE = {"multilabel": "binary_relevance"}
-_WARM: dict[str, Any] = {"init": "continuation", **CORRECTED}
-_BOTH = {
-    "mrmr": Contender("mrmr", "mRMR"),
-    "mtfs": Contender("mtfs", "ℓ2,1 (MTFS)"),
-    "lpinf p = 0.1": Contender("lpinf", "ℓp,∞, p = 0.1", {"p": 0.1, **_WARM}),
-    "lpinf p = 0.5": Contender("lpinf", "ℓp,∞, p = 0.5", {"p": 0.5, **_WARM}),
-}
-_TOPK = {"topk": Contender("topk", "TopK", {"n_restarts": 3, "random_state": 0})}
-CONTENDERS = {
-    "fstatistic": Contender("fstatistic", "F-statistic"),
-    "relieff": Contender("relieff", "ReliefF"),
-    **_BOTH,
-    "lpinf published": Contender(
-        "lpinf",
-        "ℓp,∞, p = 0.5, published",
-        {"p": 0.5, "init": "ridge", "fit_intercept": False, **PUBLISHED},
-    ),
-    **_TOPK,
-}
-LABEL_CONTENDERS = {
-    "fstatistic": Contender("fstatistic", "F-statistic", RELEVANCE),
-    "fstatistic joint": Contender("fstatistic", "F-statistic, all labels at once"),
-    "relieff": Contender("relieff", "ReliefF", RELEVANCE),
-    **_BOTH,
-    **_TOPK,
-}
+CONTENDERS = DECLARED.contenders()
+LABEL_CONTENDERS = DECLARED.contenders("label_contenders")
 
 
 def scaled(X: Array, how: str) -> Array:

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.peers.selectors import PEERS
 from reproduction.accuracy import accuracy_tasks, classifiers, judged_curve
-from reproduction.declare import Contender, Experiment, Paper, Row, RunTask, Size
+from reproduction.declare import Contender, Declaration, Experiment, Paper, Row, RunTask, Size
 from reproduction.league_page import page_context
 from reproduction.league_scores import DEEP, JUDGES, REFERENCE, label
 from rowsparse._arrays import Array
@@ -23,48 +23,10 @@ from rowsparse.selectors import list_selectors
 
 KS = (5, 10, 20, 40, 80)
 FOLDS = 5
-# Settings that are not the defaults, which would take several times as long.
-SETTINGS: dict[str, dict[str, Any]] = {
-    "ipfs": {"max_iter": 50},
-    "lpinf": {"init": "continuation", "tol": 1e-3, "max_iter": 100},
-    "nmapg": {"tol": 1e-3},
-    "rpfs": {"max_iter": 100},
-    "concreteautoencoder": {"max_iter": 60, "max_tries": 1},
-    "firdl": {"max_iter": 600, "phase_two": 240, "patience": 60},
-}
-# More than a second or so for a fold of a middling set: one repetition.
-SLOW = {
-    *("cdlsr", "ipfs", "lpinf", "mtfs", "nmapg", "rfs", "rpfs", "slap", "smoothedl20"),
-    *("sklearn-mi", "sklearn-rfe", "abess", "mrmr-selection", *DEEP),
-}
-STANDARD: dict[str, Any] = {
-    "samples": 2000,
-    "label_samples": 800,
-    "labels": 15,
-    "label_repeats": 1,
-    "trees": 30,
-    "forest_repeats": 1,
-    "slow_repeats": 1,
-    # Networks are trained on sets with no more values than this.
-    "deep_values": 400_000,
-    "fold_limit": 15.0,
-}
-# Nothing is left out but what does not end in an hour.
-FULL = Size(
-    "full",
-    repeats=5,
-    options={
-        "samples": None,
-        "label_samples": None,
-        "labels": None,
-        "label_repeats": 5,
-        "trees": 100,
-        "forest_repeats": 5,
-        "slow_repeats": 5,
-        "deep_values": np.inf,
-        "fold_limit": 3600.0,
-    },
-)
+DECLARED = Declaration("league")
+SETTINGS: dict[str, dict[str, Any]] = DECLARED.table("settings")
+SLOW = DECLARED.table("slow")["methods"]
+STANDARD, FULL = DECLARED.size("standard"), DECLARED.size("full")
 
 
 def contenders_for(kind: str) -> dict[str, Contender]:
@@ -77,7 +39,7 @@ def contenders_for(kind: str) -> dict[str, Contender]:
 
 
 def _tasks(experiment: str, kind: str, size: Size) -> list[RunTask]:
-    choices = {**STANDARD, **size.options}
+    choices = {**STANDARD.options, **size.options}
     repeats = size.repeats
     if kind == "multilabel":
         choices["samples"] = choices["label_samples"]
@@ -109,17 +71,17 @@ def label_tasks(size: Size) -> list[RunTask]:
 
 
 def sample_of(
-    dataset: str, seed: int, samples: int | None, labels: int | None
+    dataset: str, seed: int, samples: float = np.inf, labels: float = np.inf
 ) -> tuple[Array, Array, str]:
     """A data set, with no more samples and labels than asked for, and what its targets are."""
     data = load(dataset, download=False)
     X, y = data.X, data.y
-    if labels is not None and y.ndim == 2 and y.shape[1] > labels:
-        y = y[:, np.sort(np.argsort(-y.sum(axis=0), kind="stable")[:labels])]
-    if samples is not None and X.shape[0] > samples:
+    if y.ndim == 2 and y.shape[1] > labels:
+        y = y[:, np.sort(np.argsort(-y.sum(axis=0), kind="stable")[: int(labels)])]
+    if X.shape[0] > samples:
         classes = y if y.ndim == 1 else None
         kept, _ = train_test_split(
-            np.arange(X.shape[0]), train_size=samples, random_state=seed, stratify=classes
+            np.arange(X.shape[0]), train_size=int(samples), random_state=seed, stratify=classes
         )
         X, y = X[kept], y[kept]
     return np.asarray(X, dtype=np.float64), y, data.task
@@ -202,7 +164,7 @@ def _without_selection(task: RunTask, X: Array, y: Array, kind: str) -> Row:
 def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
     """The settings, and what the rows say."""
     settings = {label(name): params for name, params in SETTINGS.items()}
-    chosen = {"ks": KS, "folds": FOLDS, "settings": settings, "standard": STANDARD}
+    chosen = {"ks": KS, "folds": FOLDS, "settings": settings, "standard": STANDARD.options}
     return {**chosen, "parts": page_context(rows)}
 
 
@@ -212,18 +174,8 @@ PAPER = Paper(
         Experiment("classes", class_tasks, league_rows),
         Experiment("labels", label_tasks, league_rows),
     ),
-    standard=Size(repeats=2),
-    quick=Size(
-        "quick",
-        datasets=("lung_discrete", "srbct", "emotions"),
-        options={
-            "trees": 10,
-            "methods": (
-                *("allfeatures", "fisherscore", "mrmr", "mtfs", "ridgeranking", "topk"),
-                *("sklearn-f", "sklearn-l1", "abess", "fastcan"),
-            ),
-        },
-    ),
+    standard=STANDARD,
+    quick=DECLARED.size("quick"),
     page=page,
     rows_format="csv",
 )

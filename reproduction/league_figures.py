@@ -13,8 +13,6 @@ from reproduction.league_scores import OUR_METHOD, family, label
 from rowsparse._arrays import Array
 from rowsparse.evaluation import Comparison
 
-__all__ = ["critical_difference", "place_map", "time_and_score"]
-
 Draw = Callable[[Path], None]
 
 FAMILIES = {

@@ -16,8 +16,6 @@ from reproduction.tables import DASH, markdown_table, shown
 from rowsparse._arrays import Array
 from rowsparse.datasets import dataset_info
 
-__all__ = ["page_context", "time_points"]
-
 # By experiment: the metric of the rows, what the page calls it, and what its headings begin with.
 METRICS = {
     "classes": ("accuracy", "accuracy", ""),

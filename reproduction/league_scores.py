@@ -16,18 +16,6 @@ from rowsparse.evaluation import Comparison, compare_over_datasets
 from rowsparse.evaluation.comparison import holm
 from rowsparse.selectors import list_selectors, selector_info
 
-__all__ = [
-    "DEEP",
-    "JUDGES",
-    "OUR_METHOD",
-    "REFERENCE",
-    "Rival",
-    "Scores",
-    "family",
-    "label",
-    "outcome",
-]
-
 # Classifiers by the names that are shown, and as they are called in the rows.
 JUDGES = {"1-NN": "nn", "linear SVM": "svm", "random forest": "forest"}
 OUR_METHOD = "topk"

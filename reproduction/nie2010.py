@@ -8,35 +8,17 @@ from typing import Any
 import numpy as np
 
 from reproduction.accuracy import accuracy_rows, accuracy_tasks
-from reproduction.declare import Contender, Experiment, Paper, Row, RunTask, Size, labels
+from reproduction.declare import Declaration, Experiment, Paper, Row, RunTask, Size, labels
 from reproduction.figures import method_panels, protocol_pictures
-from reproduction.printed import PRINTED
 from reproduction.summaries import values_by
 from reproduction.tables import DASH, markdown_table, shown
 from rowsparse.datasets import dataset_info
 
-DATASETS = {
-    "allaml": "ALLAML",
-    "glioma": "GLIOMA",
-    "lung": "LUNG",
-    "carcinom": "Carcinom.",
-    "prostate_ge": "Pro-GE",
-}
-FIRST_TWO = {"multiclass": "first_two", "equal_var": False, "ddof": 0}
-PUBLISHED = {"gamma": 1.0, "fit_intercept": False, "variant": "published"}
-CONTENDERS = {
-    "relieff": Contender("relieff", "ReliefF"),
-    "fstatistic": Contender("fstatistic", "F-score"),
-    "ttest": Contender("ttest", "t-test (all pairs)"),
-    "ttest first two": Contender("ttest", "t-test (first two classes)", FIRST_TWO),
-    "informationgain": Contender("informationgain", "information gain"),
-    "mrmr": Contender("mrmr", "mRMR"),
-    "rfs gamma 1": Contender("rfs", "RFS, published, γ = 1", PUBLISHED),
-    "rfs gamma 10": Contender("rfs", "RFS, exact, γ = 10", {"gamma": 10.0, "fit_intercept": False}),
-    "rfs": Contender("rfs", "RFS, corrected (γ for k rows)"),
-    "topk": Contender("topk", "TopK", {"n_restarts": 3, "random_state": 0}),
-}
+DECLARED = Declaration("nie2010")
+DATASETS = DECLARED.table("datasets")
+CONTENDERS = DECLARED.contenders()
 LABELS = labels(CONTENDERS)
+PRINTED = DECLARED.table("printed")
 TABLE_KS = (20, 80)
 CURVE_KS = (1, 2, 5, 10, 15, 30, 40, 60)
 PROTOCOLS = ("published", "honest")
@@ -61,7 +43,7 @@ def figure1_tasks(size: Size) -> list[RunTask]:
 
 def printed(method: str, dataset: str, k: int) -> float | None:
     """The printed accuracy in percent, if there is one."""
-    values = PRINTED["nie2010"].get(CONTENDERS[method].selector, {}).get(dataset, [])
+    values = PRINTED.get(CONTENDERS[method].selector, {}).get(dataset, [])
     return values[TABLE_KS.index(k)] if TABLE_KS.index(k) < len(values) else None
 
 
@@ -154,11 +136,7 @@ PAPER = Paper(
         Experiment("table1", table1_tasks, accuracy_rows),
         Experiment("figure1", figure1_tasks, accuracy_rows),
     ),
-    standard=Size(repeats=3),
-    quick=Size(
-        "quick",
-        datasets=("allaml", "glioma"),
-        options={"methods": ("fstatistic", "rfs gamma 10", "topk")},
-    ),
+    standard=DECLARED.size("standard"),
+    quick=DECLARED.size("quick"),
     page=page,
 )

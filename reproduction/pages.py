@@ -11,8 +11,6 @@ from reproduction.declare import Paper, Row
 from reproduction.figures import Picture
 from rowsparse._files import write_whole
 
-__all__ = ["write_page"]
-
 
 def write_page(paper: Paper, rows: Mapping[str, list[Row]], folder: Path) -> Path:
     """Write the page of a paper and its pictures, from rows by experiment; the page's path.

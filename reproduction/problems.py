@@ -1,33 +1,14 @@
-"""Targets and losses that several papers share, and runs from random starts."""
+"""Targets and losses that several papers share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
-from reproduction.declare import Contender
 from rowsparse._arrays import Array
 from rowsparse.rows import row_norms
 from rowsparse.solvers.l21.problem import geometric_median
-
-__all__ = ["StartedContender", "class_matrix", "constant_losses", "six_digits"]
-
-
-@dataclass(frozen=True)
-class StartedContender(Contender):
-    """A contender that is run from random starts: from a share of those of the size."""
-
-    share: float = 1.0
-
-    def number(self, starts: int) -> int:
-        """Starts that are run.
-
-        >>> StartedContender("rpfs", "RPFS", share=0.2).number(50)
-        10
-        """
-        return max(1, round(starts * self.share))
 
 
 def class_matrix(y: Array, labels: str = "one-hot") -> Array:
@@ -49,3 +30,12 @@ def constant_losses(Y: Array) -> tuple[float, float]:
 def six_digits(values: Iterable[float]) -> list[float]:
     """Values as the text form of the rows keeps them."""
     return [float(f"{value:.6g}") for value in values]
+
+
+def mean_sd_by_k(cells: Iterable[tuple[int, float, float]]) -> dict[int, tuple[float, float]]:
+    """Printed means and standard deviations by k.
+
+    >>> mean_sd_by_k([(1, 1.72, 1.8)])
+    {1: (1.72, 1.8)}
+    """
+    return {k: (mean, sd) for k, mean, sd in cells}

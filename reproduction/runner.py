@@ -19,8 +19,6 @@ from threadpoolctl import threadpool_limits
 from reproduction.declare import Paper, Row, RunTask, Size
 from reproduction.store import ResultStore
 
-__all__ = ["RunProgress", "limited", "pending", "run_paper"]
-
 Run = Callable[[RunTask], list[Row]]
 
 

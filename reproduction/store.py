@@ -15,8 +15,6 @@ from typing import Any, Self
 from reproduction.declare import Row, RunTask
 from rowsparse._files import write_whole
 
-__all__ = ["ResultStore", "read_rows"]
-
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS tasks (
     size TEXT NOT NULL, key TEXT NOT NULL, experiment TEXT NOT NULL,

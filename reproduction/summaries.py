@@ -10,17 +10,6 @@ import numpy as np
 from reproduction.declare import Row
 from rowsparse.evaluation import PROTOCOLS
 
-__all__ = [
-    "Means",
-    "matching",
-    "mean_and_sd",
-    "means_by_protocol",
-    "means_over_k",
-    "place",
-    "standings",
-    "values_by",
-]
-
 # By data set and method.
 Means = dict[str, dict[str, float]]
 # Means that differ by less count as equal.

@@ -9,8 +9,6 @@ import numpy as np
 
 from reproduction.summaries import Means
 
-__all__ = ["DASH", "markdown_table", "means_table", "shown", "spread"]
-
 # What a cell without a result shows.
 DASH = "–"
 

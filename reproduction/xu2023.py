@@ -8,25 +8,29 @@ from typing import Any
 import numpy as np
 
 from reproduction.accuracy import accuracy_rows
-from reproduction.declare import Experiment, Paper, Row, Size
+from reproduction.declare import Experiment, Paper, Row
 from reproduction.figures import Line, Panels, Picture, curves
 from reproduction.summaries import matching
-from reproduction.tables import DASH, markdown_table
+from reproduction.tables import DASH, markdown_table, shown, spread
 from reproduction.xu2023_accuracy import (
     DEEP,
-    GRID,
     accuracy_context,
     figure3_tasks,
     start_rows,
     start_tasks,
     starts_context,
 )
-from reproduction.xu2023_objective import figure4_context, table_context
 from reproduction.xu2023_runs import (
     CURVE_DATASETS,
     DATASETS,
+    DECLARED,
+    FIGURE_KS,
+    IPFS_RIDGE,
     RPFS,
+    RUNS,
     SECONDS,
+    TABLE,
+    TABLE_KS,
     TIMED,
     convergence_rows,
     convergence_tasks,
@@ -46,8 +50,209 @@ TIME_LABELS = {
 CURVE_LABELS = {**TIME_LABELS, "topk": "TopK"}
 # Shares of the loss without features above which Figure 5 is cut.
 _SHOWN = 1.2
+# By selector, as in the printed table.
+RIVALS = {"ipfs": "IPFS", "projectedgradient": "PGD", "rpfs": "RPFS"}
+CELLS = [(dataset, k) for dataset in TABLE for k in TABLE_KS]
+# Rows by data set, method and k.
+Ends = dict[tuple[str, str, int], Row]
 
 
+# --------------------------------------------------------------------- Table 2 and Figure 4
+def ends_of(rows: Sequence[Row]) -> Ends:
+    """The rows that have objectives."""
+    return {(r["dataset"], r["method"], r["k"]): r for r in rows if "objectives" in r}
+
+
+def best_setting(ends: Ends, dataset: str, family: str, k: int, best: Any = np.mean) -> Row | None:
+    """The run of a selector with the least mean (or ``best``) of its objectives."""
+    found = [
+        ends[dataset, name, k]
+        for name, run in RUNS.items()
+        if run.selector == family and name != IPFS_RIDGE and (dataset, name, k) in ends
+    ]
+    return min(found, key=lambda row: float(best(row["objectives"])), default=None)
+
+
+def fits(row: Row, printed: tuple[float, float]) -> bool:
+    """Whether the mean of the starts is within one printed standard deviation."""
+    # A printed spread of 0.0 may be up to 0.05.
+    return abs(float(np.mean(row["objectives"])) - printed[0]) <= max(printed[1], 0.05)
+
+
+def _count(family: str, runs: Sequence[Row | None]) -> str:
+    """In how many of the cells that were run a selector fits."""
+    there = [(cell, row) for cell, row in zip(CELLS, runs, strict=True) if row is not None]
+    return f"{sum(fits(row, TABLE[d][family][k]) for (d, k), row in there)} of {len(there)}"
+
+
+def _cell(row: Row | None, what: str = "objectives") -> str:
+    return spread([] if row is None else row[what])
+
+
+def _printed(dataset: str, family: str, k: int) -> str:
+    mean, sd = TABLE[dataset][family][k]
+    return f"{mean:g} ± {sd:g}"
+
+
+def _table(ends: Ends) -> str:
+    header = ["data", "k", "printed", "CD-LSR, published", "refitted", "CD-LSR, corrected"]
+    header += ["its best start", "TopK", "no feature"]
+    lines = []
+    for dataset, k in CELLS:
+        names = ("cdlsr published", "cdlsr", "topk")
+        published, corrected, topk = (ends.get((dataset, name, k)) for name in names)
+        lines.append(
+            [
+                DATASETS[dataset],
+                k,
+                _printed(dataset, "cdlsr", k),
+                _cell(published),
+                _cell(published, "refitted"),
+                _cell(corrected),
+                shown(min(corrected["objectives"]) if corrected else None, ".2f"),
+                _cell(topk),
+                shown(published["total"] if published else None, ".2f"),
+            ]
+        )
+    return markdown_table(header, lines)
+
+
+def _rivals(ends: Ends) -> str:
+    header = ["data", "k", "IPFS, printed", "here", "ridge 1e-5", "PGD, printed", "best step"]
+    header += ["RPFS, printed", "best setting", "refitted", "random features"]
+    lines = []
+    for dataset, k in CELLS:
+        found = {name: best_setting(ends, dataset, name, k) for name in RIVALS}
+        pairs = {name: [_printed(dataset, name, k), _cell(row)] for name, row in found.items()}
+        lines.append(
+            [
+                DATASETS[dataset],
+                k,
+                *pairs["ipfs"],
+                _cell(ends.get((dataset, IPFS_RIDGE, k))),
+                *pairs["projectedgradient"],
+                *pairs["rpfs"],
+                _cell(found["rpfs"], "refitted"),
+                _cell(ends.get((dataset, "random", k))),
+            ]
+        )
+    return markdown_table(header, lines)
+
+
+def claims(ends: Ends) -> dict[str, Any]:
+    """What agrees, and how the rivals compare with features drawn by lot and with TopK."""
+
+    def column(method: str) -> list[Row | None]:
+        return [ends.get((dataset, method, k)) for dataset, k in CELLS]
+
+    published = column("cdlsr published")
+    best = {name: [best_setting(ends, d, name, k) for d, k in CELLS] for name in RIVALS}
+    drawn = {
+        cell: row["objectives"]
+        for cell, row in zip(CELLS, column("random"), strict=True)
+        if row is not None
+    }
+    pairs = [
+        (np.mean(t["objectives"]), c["objectives"])
+        for t, c in zip(column("topk"), column("cdlsr"), strict=True)
+        if t and c
+    ]
+    moved = [
+        bool(np.mean(row["objectives"]) > 1.001 * np.mean(row["refitted"]))
+        for row in published
+        if row is not None
+    ]
+    return {
+        "published": _count("cdlsr", published),
+        "moved": f"{sum(moved)} of {len(moved)}",
+        "rivals": {RIVALS[name]: _count(name, runs) for name, runs in best.items() if any(runs)},
+        "drawn": len(drawn),
+        "by_lot": {
+            label: sum(
+                TABLE[d][name][k][0] >= np.mean(v) - np.std(v) for (d, k), v in drawn.items()
+            )
+            for name, label in RIVALS.items()
+        },
+        "pairs": len(pairs),
+        "below_mean": sum(bool(t < np.mean(c)) for t, c in pairs),
+        "below_best": sum(bool(t < min(c) * (1 - 1e-6)) for t, c in pairs),
+    }
+
+
+def _settings(ends: Ends) -> str | None:
+    """One line a setting of PGD, RPFS and IPFS."""
+    header = ["setting", *(f"{DATASETS[d]}, k = {k}" for d, k in CELLS), "cells that fit"]
+    lines = []
+    for name, run in RUNS.items():
+        found = [ends.get((dataset, name, k)) for dataset, k in CELLS]
+        if run.selector in RIVALS and any(found):
+            means = [
+                shown(float(np.mean(row["objectives"])) if row else None, ".4g") for row in found
+            ]
+            lines.append([run.label, *means, _count(run.selector, found)])
+    return markdown_table(header, lines) if lines else None
+
+
+def table_context(rows: Sequence[Row]) -> dict[str, Any]:
+    """Table 2, and what other settings give."""
+    ends = ends_of(rows)
+    counts = {RUNS[m].selector: len(row["objectives"]) for (_, m, _), row in ends.items()}
+    names = {"cdlsr": "CD-LSR", **RIVALS, "random": "random features", "topk": "TopK"}
+    return {
+        "starts": [f"{label} {counts[name]}" for name, label in names.items() if name in counts],
+        "table": _table(ends),
+        "rivals": _rivals(ends),
+        "claims": claims(ends),
+        "settings": _settings(ends),
+    }
+
+
+def figure4_context(rows: Sequence[Row]) -> dict[str, Any]:
+    """The best start of the best setting over k, and how it compares with TopK."""
+    ends = ends_of(rows)
+    panels: Panels = {}
+    single = {name: RUNS[name].label for name in ("cdlsr published", "cdlsr")}
+    for dataset, title in DATASETS.items():
+        for name, label in {**single, **RIVALS, "topk": "TopK"}.items():
+            points = {}
+            for k in FIGURE_KS:
+                row = ends.get((dataset, name, k))
+                if name in RIVALS:
+                    row = best_setting(ends, dataset, name, k, min)
+                if row is not None:
+                    points[k] = min(row["objectives"])
+            if points:
+                line = (list(points), list(points.values()))
+                panels.setdefault(title, {})[label] = line
+    draw = curves(panels, x="features", y="squared loss")
+    return {
+        "against": _against_topk(panels),
+        "picture": Picture("xu2023-figure4", draw) if panels else None,
+    }
+
+
+def _against_topk(panels: Panels) -> list[dict[str, Any]]:
+    """By method: its mean excess over TopK in percent, and how often it is below."""
+    excess: dict[str, list[float]] = {}
+    for lines in panels.values():
+        least = dict(zip(*lines.get("TopK", ((), ())), strict=True))
+        for label, (ks, values) in lines.items():
+            own = excess.setdefault(label, [])
+            own += [at / least[k] - 1.0 for k, at in zip(ks, values, strict=True) if least.get(k)]
+    labels = [*(RUNS[name].label for name in ("cdlsr published", "cdlsr")), *RIVALS.values()]
+    return [
+        {
+            "label": label,
+            "mean": 100 * float(np.mean(excess[label])),
+            "below": sum(ratio < -1e-6 for ratio in excess[label]),
+            "points": len(excess[label]),
+        }
+        for label in labels
+        if excess.get(label)
+    ]
+
+
+# --------------------------------------------------------------------- Figure 5 and Table 3
 def convergence_panels(rows: Sequence[Row]) -> Panels:
     """Loss over the logarithm of the iteration; where it starts far above 1 it is cut."""
     panels: Panels = {}
@@ -136,7 +341,6 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
     }
 
 
-_QUICK_RUNS = (OWN, "cdlsr", "random", "topk", "topk no restarts", "projectedgradient", RPFS)
 PAPER = Paper(
     name="xu2023",
     experiments=(
@@ -147,20 +351,7 @@ PAPER = Paper(
         Experiment("figure5", convergence_tasks, convergence_rows),
         Experiment("table3", time_tasks, time_rows),
     ),
-    standard=Size(repeats=3, options={"grid": GRID, "starts": 40, "times": 3}),
-    quick=Size(
-        "quick",
-        datasets=("srbct", "jaffe"),
-        options={
-            "methods": ("ttest", "fspca", "rfs 1", OWN, "topk", "allfeatures"),
-            "runs": (*_QUICK_RUNS, "projectedgradient step 0.0001"),
-            "grid": (1.0,),
-            "ks": (5, 20),
-            "figure_ks": (1, 5),
-            "start_ks": (5,),
-            "starts": 4,
-            "times": 1,
-        },
-    ),
+    standard=DECLARED.size("standard"),
+    quick=DECLARED.size("quick"),
     page=page,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -16,7 +17,7 @@ from reproduction.figures import Panels, method_panels, protocol_pictures
 from reproduction.problems import six_digits
 from reproduction.summaries import Means, means_by_protocol, standings
 from reproduction.tables import markdown_table, means_table, spread
-from reproduction.xu2023_runs import CDLSR_PUBLISHED, DATASETS, SMALL
+from reproduction.xu2023_runs import DATASETS, DECLARED, RUNS, SMALL
 from rowsparse.datasets import dataset_info, load
 from rowsparse.evaluation import refitted_objective, selection_curve
 from rowsparse.selectors import get_selector
@@ -25,33 +26,11 @@ from rowsparse.selectors import get_selector
 KS = (1, 5, 10, 20, 40, 80)
 ESTIMATORS = ("linear SVM", "least squares")
 JUDGE = ESTIMATORS[0]
-CONTENDERS = {
-    "ttest": Contender("ttest", "t-test"),
-    "ilfs": Contender("ilfs", "ILFS"),
-    "covariancethresholding": Contender("covariancethresholding", "covariance thresholding"),
-    "fspca": Contender("fspca", "FSPCA"),
-    "s2dfs": Contender("s2dfs", "S2DFS"),
-    "rfs": Contender("rfs", "RFS, γ for k rows"),
-    "cdlsr published": Contender("cdlsr", "CD-LSR, published", {"variant": "published"}),
-    "cdlsr": Contender("cdlsr", "CD-LSR, corrected"),
-    "topk": Contender("topk", "TopK"),
-    "topk alpha 0": Contender("topk", "TopK, no ridge", {"alpha": 0.0}),
-    "allfeatures": Contender("allfeatures", "all features"),
-}
-CAE = {"max_iter": 300, "max_tries": 1, "learning_rate": 0.02}
-DEEP = {
-    "concreteautoencoder": Contender("concreteautoencoder", "CAE", CAE),
-    "firdl": Contender("firdl", "FIRDL", {"max_iter": 4000, "phase_two": 2000}),
-}
+CONTENDERS = DECLARED.contenders()
+DEEP = DECLARED.contenders("deep")
+SEARCHED = DECLARED.contenders("searched")
 DEEP_DATASETS = ("srbct", "jaffe")
 DEEP_KS = (5, 20, 80)
-# Penalties that are searched, by selector: the label, the parameter, and what else is set. Printed:
-# 1e-6 to 1e6 by factors of 100 for RFS and CRFS, 1e-3 to 1e3 for SLAP.
-SEARCHED: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "rfs": ("RFS, γ", "gamma", {"variant": "published", "fit_intercept": False, "max_iter": 100}),
-    "crfs": ("CRFS, λ", "gamma", {}),
-    "slap": ("SLAP, γ", "gamma", {}),
-}
 GRID = (0.01, 1.0, 100.0)
 # The members of the grid that are run honestly too, since nothing was searched for them.
 DEFAULTS = ("crfs 0.01", "slap 1")
@@ -61,8 +40,12 @@ START_KS = (5, 20, 40)
 def searched_contenders(grid: Sequence[float]) -> dict[str, Contender]:
     """The methods with a penalty that is searched, one name a value."""
     return {
-        f"{name} {value:g}": Contender(name, f"{label} = {value:g}", {parameter: value, **other})
-        for name, (label, parameter, other) in SEARCHED.items()
+        f"{name} {value:g}": replace(
+            searched,
+            label=f"{searched.label} = {value:g}",
+            params={"gamma": value, **searched.params},
+        )
+        for name, searched in SEARCHED.items()
         for value in grid
     }
 
@@ -125,7 +108,9 @@ def start_rows(task: RunTask) -> list[Row]:
     """Accuracy and objective of every single start, selected on all samples."""
     data, k = load(task.dataset, download=False), task.options["k"]
     selectors = {
-        f"start {start}": get_selector("cdlsr", 1, random_state=start, **CDLSR_PUBLISHED.params)
+        f"start {start}": get_selector(
+            "cdlsr", 1, random_state=start, **RUNS["cdlsr published"].params
+        )
         for start in range(task.options["starts"])
     }
     curve = selection_curve(

@@ -9,64 +9,44 @@ from typing import Any
 
 import numpy as np
 
-from reproduction.declare import Contender, Row, RunTask, Size
-from reproduction.printed import PRINTED, mean_sd_by_k
-from reproduction.problems import StartedContender, class_matrix, constant_losses, six_digits
+from reproduction.declare import Contender, Declaration, Row, RunTask, Size
+from reproduction.problems import class_matrix, constant_losses, mean_sd_by_k, six_digits
 from rowsparse._arrays import Array
 from rowsparse.datasets import load
 from rowsparse.evaluation import refitted_objective
 from rowsparse.selectors import get_selector
 
-DATASETS = {
-    "srbct": "SRBCT",
-    "jaffe": "JAFFE",
-    "umist": "UMIST",
-    "usps": "USPS",
-    "coil20": "COIL20",
-    "isolet": "Isolet",
-}
+DECLARED = Declaration("xu2023")
+DATASETS = DECLARED.table("datasets")
 # Fits take so little time there that they are repeated.
 SMALL = ("srbct", "jaffe", "umist")
 # Table 2 and Table 3 as printed, by data set and selector.
 TABLE = {
     dataset: {name: mean_sd_by_k(cells) for name, cells in own.items()}
-    for dataset, own in PRINTED["xu2023"]["objective"].items()
+    for dataset, own in DECLARED.table("printed")["objective"].items()
 }
-SECONDS: dict[str, dict[str, float]] = PRINTED["xu2023"]["seconds"]
+SECONDS: dict[str, dict[str, float]] = DECLARED.table("printed")["seconds"]
 TABLE_KS = (1, 5, 10)
 # Figure 4: k = 1..10 in the paper.
 FIGURE_KS = (1, 2, 3, 5, 7, 10)
 TIME_K = 5
 
-CDLSR_PUBLISHED = StartedContender(
-    "cdlsr", "CD-LSR, published", {"variant": "published", "n_restarts": 0}
-)
-CDLSR = StartedContender("cdlsr", "CD-LSR, corrected", {"n_restarts": 0})
-TOPK = StartedContender("topk", "TopK", {"alpha": 0.0}, 0.1)
-IPFS = StartedContender("ipfs", "IPFS", {}, 0.05)
 
-
-def _gradient(step: float | None) -> StartedContender:
-    label = "PGD" if step is None else f"PGD step {step:g}"
+def _gradient(step: float) -> Contender:
     params = {"init": "random", "n_restarts": 0, "step": step}
-    return StartedContender("projectedgradient", label, params, 0.25)
+    return Contender("projectedgradient", f"PGD step {step:g}", params, 0.25)
 
 
-def _lagrangian(mu: float, rho: float) -> StartedContender:
+def _lagrangian(mu: float, rho: float) -> Contender:
     params = {"variant": "published", "mu": mu, "rho": rho, "init_scale": 0.03}
-    return StartedContender("rpfs", f"RPFS μ = {mu:g} ρ = {rho:g}", params, 0.25)
+    return Contender("rpfs", f"RPFS μ = {mu:g} ρ = {rho:g}", params, 0.25)
 
 
 # RPFS in Figures 4 and 5 and in Table 3.
 RPFS = "rpfs mu 0.01 rho 1.1"
 IPFS_RIDGE = "ipfs ridge 1e-05"
 RUNS = {
-    "cdlsr published": CDLSR_PUBLISHED,
-    "cdlsr": CDLSR,
-    "random": StartedContender("random", "random features"),
-    "topk": TOPK,
-    "ipfs": IPFS,
-    IPFS_RIDGE: replace(IPFS, label="IPFS ridge 1e-05", params={"ridge": 1e-5}),
+    **DECLARED.contenders("runs"),
     **{f"projectedgradient step {10.0**p:g}": _gradient(10.0**p) for p in range(-8, 3)},
     **{
         f"rpfs mu {mu:g} rho {rho:g}": _lagrangian(mu, rho)
@@ -74,38 +54,21 @@ RUNS = {
         for rho in (1.02, 1.1)
     },
 }
-FIGURE_RUNS = {
-    **{name: RUNS[name] for name in ("cdlsr published", "cdlsr", "topk")},
-    "ipfs": replace(IPFS, share=0.025),
-    **{f"projectedgradient step {10.0**p:g}": _gradient(10.0**p) for p in range(-5, -1)},
-    RPFS: replace(RUNS[RPFS], share=0.1),
-}
+FIGURE_RUNS = {m: replace(RUNS[m], share=share) for m, share in DECLARED.table("figure4").items()}
 CURVE_DATASETS = ("srbct", "jaffe", "usps")
-CURVE_RUNS = {
-    "cdlsr published": CDLSR_PUBLISHED,
-    "cdlsr": CDLSR,
-    "projectedgradient": replace(_gradient(None), share=0.1),
-    RPFS: replace(RUNS[RPFS], label="RPFS", share=0.025),
-    "ipfs": replace(IPFS, share=0.025),
-    "topk": replace(TOPK, share=0.025),
-}
+CURVE_RUNS = DECLARED.contenders("figure5")
 # Iterations at which the curves of Figure 5 are kept.
 MARKS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
-TIMED: dict[str, Contender] = {
-    **{name: run for name, run in CURVE_RUNS.items() if name != "topk"},
-    "topk no restarts": Contender("topk", "TopK, first start", {"alpha": 0.0, "n_restarts": 0}),
-    "topk": replace(TOPK, label="TopK, 21 starts"),
-}
+TIMED = {m: run for m, run in CURVE_RUNS.items() if m != "topk"} | DECLARED.contenders("timed")
 
 
 def _objective_tasks(
     experiment: str,
-    runs: Mapping[str, StartedContender],
+    runs: Mapping[str, Contender],
     datasets: Iterable[str],
     ks: Iterable[int],
     size: Size,
 ) -> list[RunTask]:
-    starts = int(size.options.get("starts", 40))
     return [
         RunTask(
             experiment,
@@ -113,7 +76,7 @@ def _objective_tasks(
             name,
             options={
                 "k": k,
-                "starts": run.number(starts),
+                "starts": run.starts(size, 40),
                 "selector": run.selector,
                 "params": run.params,
             },
@@ -250,7 +213,7 @@ def time_rows(task: RunTask) -> list[Row]:
     """Median time of a whole fit; the methods take turns, after one fit that does not count."""
     Z, y, Y = _problem(task.dataset)
     fixed: dict[str, Any] = {"standardize": False}
-    get_selector("cdlsr", TIME_K, random_state=0, **fixed, **CDLSR.params).fit(Z, y)
+    get_selector("cdlsr", TIME_K, random_state=0, **fixed, **RUNS["cdlsr"].params).fit(Z, y)
     spent: dict[str, list[tuple[float, float, float]]] = {}
     for again in range(task.options["times"]):
         for name in task.options["methods"]:

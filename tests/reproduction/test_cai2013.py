@@ -8,8 +8,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from reproduction import cai2013
-from reproduction.cai2013_runs import (
-    PUBLISHED,
+from reproduction.cai2013 import (
     RUNS,
     TABLE_KS,
     figure_tasks,
@@ -73,7 +72,7 @@ def test_all_starts_are_run_once():
                 if (task.dataset, task.method, task.options["k"]) == ("leu", method, k)
             ]
             starts = [s for b in blocks for s in range(b["first"], b["first"] + b["number"])]
-            assert starts == list(range(run.number(50)))
+            assert starts == list(range(run.starts(cai2013.PAPER.standard, 50)))
 
 
 def test_selections_on_all_samples_are_made_once():
@@ -94,7 +93,7 @@ def test_a_row_holds_what_the_selector_says(benchmark_data):
         "labels": "one-hot",
         "fifth": "stratified",
         "selector": "rpfs",
-        "params": {**PUBLISHED, "max_iter": 50},
+        "params": {**RUNS["rpfs published"].params, "max_iter": 50},
     }
     (row,) = objective_rows(RunTask("table2", "leu", "rpfs published", 0, options))
     part = training_part(y, "stratified")

@@ -65,7 +65,7 @@ def test_the_full_size_has_no_reductions():
     assert len(tasks) == 5 * 28 * len(league.contenders_for("classification"))
     options = [task.options for task in tasks]
     assert {task.split for task in tasks if task.method == "ipfs"} == set(range(5))
-    assert all(o["samples"] is None and o["estimators"] == list(JUDGES) for o in options)
+    assert all(np.isinf(o["samples"]) and o["estimators"] == list(JUDGES) for o in options)
 
 
 def test_slow_methods_and_the_forest_have_fewer_repetitions():
@@ -77,17 +77,17 @@ def test_slow_methods_and_the_forest_have_fewer_repetitions():
 
 def test_a_part_of_a_set_keeps_the_shares_of_its_classes(benchmark_data):
     X, y = benchmark_data("usps")
-    part, labels, task = league.sample_of("usps", 0, 500, None)
+    part, labels, task = league.sample_of("usps", 0, 500)
     assert part.shape == (500, X.shape[1])
     assert task == "classification"
     np.testing.assert_allclose(np.bincount(labels) / 500, np.bincount(y) / y.size, atol=0.002)
-    again, _, _ = league.sample_of("usps", 1, 500, None)
+    again, _, _ = league.sample_of("usps", 1, 500)
     assert not np.array_equal(part, again)
 
 
 def test_the_most_frequent_labels_are_kept(benchmark_data):
     _, y = benchmark_data("emotions")
-    _, kept, _ = league.sample_of("emotions", 0, None, 2)
+    _, kept, _ = league.sample_of("emotions", 0, labels=2)
     assert sorted(kept.sum(axis=0)) == sorted(y.sum(axis=0))[-2:]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reproduction import xu2023, xu2023_accuracy, xu2023_objective, xu2023_runs
+from reproduction import xu2023, xu2023_accuracy, xu2023_runs
 from reproduction.declare import RunTask
 from reproduction.pages import write_page
 from reproduction.problems import class_matrix, constant_losses
@@ -133,7 +133,7 @@ def test_the_published_losses_come_out(benchmark_data):
     for k in TABLE_KS:
         options = {"k": k, "starts": 40, **setting("cdlsr published")}
         (row,) = objective_rows(RunTask("table2", "srbct", "cdlsr published", 0, options))
-        assert xu2023_objective.fits(row, TABLE["srbct"]["cdlsr"][k])
+        assert xu2023.fits(row, TABLE["srbct"]["cdlsr"][k])
 
 
 def accuracy_row(method, accuracy, protocol="published", k=5, dataset="srbct"):
@@ -184,7 +184,7 @@ def test_cells_within_the_printed_spread_are_counted():
         made_row("rpfs mu 1 rho 1.1", [29.0]),
         made_row("rpfs mu 1e-06 rho 1.1", [70.0]),
     ]
-    found = xu2023_objective.table_context(rows)
+    found = xu2023.table_context(rows)
     claims = found["claims"]
     assert claims["published"] == "1 of 2"
     assert claims["rivals"] == {"RPFS": "1 of 1"}
