@@ -10,16 +10,13 @@ from hypothesis import strategies as st
 
 from rowsparse.design import make_design
 from rowsparse.solvers.subset.exchange import (
-    GramRows,
-    LeastSquares,
-    SupportState,
     descend,
     forward,
-    independent,
     least_squares_fit,
     least_squares_objective,
-    reduced_targets,
 )
+from rowsparse.solvers.subset.gram import GramProblem, GramRows, independent, reduced_targets
+from rowsparse.solvers.subset.support import SupportState
 
 SEEDS = st.integers(0, 10_000)
 RIDGES = st.sampled_from([0.0, 0.3, 20.0])
@@ -68,7 +65,7 @@ def assert_same_state(state, other):
 def test_exchange_gains_equal_refitted_differences(seed, ridge, k):
     X, Y = data(seed)
     S = np.random.default_rng(seed).choice(9, k, replace=False)
-    state = SupportState(LeastSquares.of(design_of(X), Y, ridge=ridge), S)
+    state = SupportState(GramProblem.of(design_of(X), Y, ridge=ridge), S)
     before = naive_objective(X, Y, S, ridge)
     gains = state.exchange_gains()
     for i, out in enumerate(state.support):
@@ -85,7 +82,7 @@ def test_exchange_gains_equal_refitted_differences(seed, ridge, k):
 def test_addition_gains_and_removal_costs_equal_refitted_differences(seed, ridge):
     X, Y = data(seed)
     S = [4, 1, 7]
-    state = SupportState(LeastSquares.of(design_of(X), Y, ridge=ridge), S)
+    state = SupportState(GramProblem.of(design_of(X), Y, ridge=ridge), S)
     before = naive_objective(X, Y, S, ridge)
     assert state.objective == pytest.approx(before)
     for p in set(range(9)) - set(S):
@@ -100,7 +97,7 @@ def test_addition_gains_and_removal_costs_equal_refitted_differences(seed, ridge
 @given(SEEDS, RIDGES, st.lists(st.integers(0, 8), min_size=1, max_size=50))
 def test_adding_and_removing_equals_the_state_from_scratch(seed, ridge, toggles):
     X, Y = data(seed)
-    problem = LeastSquares.of(design_of(X), Y, ridge=ridge)
+    problem = GramProblem.of(design_of(X), Y, ridge=ridge)
     state = SupportState(problem)
     for p in toggles:
         if p in state.support:
@@ -116,7 +113,7 @@ def test_exchanges_with_duplicates_in_the_support_equal_refits():
     X[:, 5] = X[:, 2]
     X[:, 7] = 0.0
     S = [2, 5, 0, 7]
-    state = SupportState(LeastSquares.of(design_of(X), Y), S)
+    state = SupportState(GramProblem.of(design_of(X), Y), S)
     assert sorted(state.inert) == [5, 7]
     before = naive_objective(X, Y, S)
     gains, costs = state.exchange_gains(), state.removal_costs()
@@ -131,7 +128,7 @@ def test_exchanges_with_duplicates_in_the_support_equal_refits():
 def test_removing_a_feature_wakes_its_inert_duplicate():
     X, Y = data(4)
     X[:, 5] = 3.0 * X[:, 2]
-    problem = LeastSquares.of(design_of(X), Y)
+    problem = GramProblem.of(design_of(X), Y)
     state = SupportState(problem, [2, 0])
     state.add(5)
     assert state.inert == [5]
@@ -204,7 +201,7 @@ def test_float32_design_selects_as_float64():
     single, double = design_of(X.astype(np.float32)), design_of(X)
     picked = forward(double, Y, 15)
     assert forward(single, Y, 15).tolist() == picked.tolist()
-    state = SupportState(LeastSquares.of(single, Y), picked)
+    state = SupportState(GramProblem.of(single, Y), picked)
     assert state.M.dtype == np.float64
     assert state.objective == pytest.approx(naive_objective(X, Y, picked), rel=1e-4)
 
@@ -255,7 +252,7 @@ def test_best_exchanges_after_forward_reach_the_known_objective(
     X = (X - X.mean(0)) / X.std(0, ddof=1)
     Y = np.eye(y.max() + 1)[y]
     design, Y = design_of(X), Y - Y.mean(0)
-    problem = LeastSquares.of(design, Y)
+    problem = GramProblem.of(design, Y)
     state = SupportState(problem, forward(design, Y, k))
     assert state.objective == pytest.approx(greedy, rel=1e-4)
     for _ in range(50):
@@ -275,7 +272,7 @@ def test_best_exchange_is_the_best_of_all_exchange_gains(seed, ridge, k, fixed):
     rng = np.random.default_rng(seed)
     S = rng.choice(9, k, replace=False)
     allowed = rng.random(9) < 0.8
-    state = SupportState(LeastSquares.of(design_of(X), Y, ridge=ridge), S)
+    state = SupportState(GramProblem.of(design_of(X), Y, ridge=ridge), S)
     gains = state.exchange_gains()
     gains[:, ~allowed] = -np.inf
     gains[:fixed] = -np.inf
@@ -292,7 +289,7 @@ def test_pruning_leaves_the_best_exchange_of_many_columns():
         rng = np.random.default_rng(seed)
         X, Y = rng.standard_normal((40, 3000)) + rng.standard_normal((40, 1)), data(seed, n=40)[1]
         S = rng.choice(3000, 6, replace=False)
-        state = SupportState(LeastSquares.of(design_of(X), Y, ridge=float(seed % 2)), S)
+        state = SupportState(GramProblem.of(design_of(X), Y, ridge=float(seed % 2)), S)
         gains = state.exchange_gains()
         found = state.best_exchange(0.0, np.ones(3000, dtype=bool))
         assert found.gain == pytest.approx(gains.max(), rel=1e-10)
@@ -304,7 +301,7 @@ def test_pruning_leaves_the_best_exchange_of_many_columns():
 @given(SEEDS, RIDGES, st.lists(st.integers(0, 8), min_size=1, max_size=50))
 def test_exchanging_at_once_equals_the_state_from_scratch(seed, ridge, entering):
     X, Y = data(seed)
-    problem = LeastSquares.of(design_of(X), Y, ridge=ridge)
+    problem = GramProblem.of(design_of(X), Y, ridge=ridge)
     state = SupportState(problem, [0, 1, 2])
     for turn, p in enumerate(entering):
         if p not in state.basis:
@@ -315,7 +312,7 @@ def test_exchanging_at_once_equals_the_state_from_scratch(seed, ridge, entering)
 def test_an_exchange_for_a_dependent_column_is_refused():
     X, Y = data(1)
     X[:, 4] = X[:, 0] + X[:, 1]
-    problem = LeastSquares.of(design_of(X), Y)
+    problem = GramProblem.of(design_of(X), Y)
     state = SupportState(problem, [0, 1, 2])
     assert not state.exchange(2, 4)
     assert state.basis == [0, 1, 2]
@@ -326,18 +323,18 @@ def test_an_exchange_for_a_dependent_column_is_refused():
 
 def test_ties_between_exchanges_go_to_the_lowest_column():
     X, Y = data(0, n=30, d=50)
-    state = SupportState(LeastSquares.of(design_of(X), Y), [10, 20])
+    state = SupportState(GramProblem.of(design_of(X), Y), [10, 20])
     p = state.best_exchange(0.0, np.ones(50, dtype=bool)).into
     for copy in (3, 45):
         Z = X.copy()
         Z[:, copy] = Z[:, p]
-        tied = SupportState(LeastSquares.of(design_of(Z), Y), [10, 20])
+        tied = SupportState(GramProblem.of(design_of(Z), Y), [10, 20])
         assert tied.best_exchange(0.0, np.ones(50, dtype=bool)).into == min(copy, p)
 
 
 def test_descending_ends_where_no_exchange_gains():
     X, Y = data(3, n=40, d=60, c=2)
-    problem = LeastSquares.of(design_of(X), Y)
+    problem = GramProblem.of(design_of(X), Y)
     for effort in ("best", "quick"):
         state = SupportState(problem, [1, 2, 3, 4])
         assert descend(state, 1e-9 * problem.total, np.ones(60, dtype=bool), effort=effort)
@@ -346,7 +343,7 @@ def test_descending_ends_where_no_exchange_gains():
 
 def test_descending_stops_when_it_is_late():
     X, Y = data(3, n=40, d=60, c=2)
-    problem = LeastSquares.of(design_of(X), Y)
+    problem = GramProblem.of(design_of(X), Y)
     state = SupportState(problem, [1, 2, 3, 4])
     assert not descend(state, 0.0, np.ones(60, dtype=bool), late=lambda: True)
     assert state.basis == [1, 2, 3, 4]

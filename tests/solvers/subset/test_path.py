@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from rowsparse.design import make_design
-from rowsparse.solvers.subset.exchange import LeastSquares, forward, reduced_targets
-from rowsparse.solvers.subset.path import solve_path, with_ridge
+from rowsparse.solvers.subset.exchange import forward
+from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
+from rowsparse.solvers.subset.path import solve_path
 
 RIDGES = (0.0, 0.5, 20.0)
 
@@ -24,7 +25,7 @@ def data(seed, n=25, d=9, c=2):
 
 def path_of(X, Y, k_max, ridge=0.5, **options):
     design, _ = make_design(X, center=True, scale=False)
-    problem = LeastSquares.of(design, reduced_targets(Y), ridge=ridge)
+    problem = GramProblem.of(design, reduced_targets(Y), ridge=ridge)
     return solve_path(problem, Y, k_max, **options)
 
 
@@ -129,10 +130,10 @@ def test_objective_loss_and_coefficients_are_those_of_the_support():
 def test_another_ridge_on_shared_gram_rows_is_the_problem_built_anew():
     X, Y = data(2, n=20, d=30)
     design, _ = make_design(X, center=True, scale=False)
-    shared = LeastSquares.of(design, reduced_targets(Y))
+    shared = GramProblem.of(design, reduced_targets(Y))
     for ridge in RIDGES:
-        ours = solve_path(with_ridge(shared, ridge), Y, 6)
-        assert with_ridge(shared, ridge).gram is shared.gram
+        ours = solve_path(shared.with_ridge(ridge), Y, 6)
+        assert shared.with_ridge(ridge).gram is shared.gram
         for a, b in zip(ours, path_of(X, Y, 6, ridge), strict=True):
             np.testing.assert_array_equal(a.support, b.support)
             assert a.objective == pytest.approx(b.objective)

@@ -14,8 +14,8 @@ from rowsparse.selectors.base.linear import Problem
 from rowsparse.selectors.base.selector import generator
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.solvers.subset.exchange import LeastSquares, reduced_targets
-from rowsparse.solvers.subset.path import DEFAULT_PATH_RESTARTS, PathPoint, solve_path, with_ridge
+from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
+from rowsparse.solvers.subset.path import DEFAULT_PATH_RESTARTS, PathPoint, solve_path
 from rowsparse.targets import Targets
 
 # The largest k that is tried unless told otherwise.
@@ -159,7 +159,7 @@ class PathProblem:
     targets: Targets
     Y: Array
     mean: Array
-    shared: LeastSquares
+    shared: GramProblem
     constraints: Constraints
 
     @classmethod
@@ -169,7 +169,7 @@ class PathProblem:
         d, names = problem.design.shape[1], getattr(selector, "feature_names_in_", None)
         asked = Constraints.of(selector.include, selector.exclude, selector.groups, d, names)
         squared, mean = problem.squared()
-        shared = LeastSquares.of(squared.design, reduced_targets(squared.Y))
+        shared = GramProblem.of(squared.design, reduced_targets(squared.Y))
         return cls(problem, targets, squared.Y, mean, shared, asked)
 
     @property
@@ -210,7 +210,7 @@ class PathProblem:
         """The best support of every size."""
         ridge = self.problem.scaled("alpha", alpha) * self.n
         return solve_path(
-            with_ridge(self.shared, ridge),
+            self.shared.with_ridge(ridge),
             self.Y,
             k_max,
             include=self.constraints.include,

@@ -18,37 +18,12 @@ from scipy.linalg import lstsq, qr
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import Design
 from rowsparse.solvers.subset.gram import (
-    GramRows,
-    LeastSquares,
+    GramProblem,
     first_best,
-    independent,
-    machine_eps,
     reduced_targets,
-    solve_positive,
     univariate_gains,
 )
-from rowsparse.solvers.subset.support import Effort, Exchange, SupportState
-
-__all__ = [
-    "Effort",
-    "Exchange",
-    "GramRows",
-    "LeastSquares",
-    "Mask",
-    "SupportState",
-    "descend",
-    "fill",
-    "first_best",
-    "forward",
-    "grow",
-    "independent",
-    "least_squares_fit",
-    "least_squares_objective",
-    "machine_eps",
-    "reduced_targets",
-    "solve_positive",
-    "univariate_gains",
-]
+from rowsparse.solvers.subset.support import Effort, SupportState
 
 # Condition number (of columns of unit norm) from which a refit takes columns for dependent.
 _REFIT_CONDITION = 1e10
@@ -128,7 +103,7 @@ def forward(
     >>> forward(design, np.array([[3.0], [0.0], [-3.0]]), 3)
     array([2, 0, 1])
     """
-    problem = LeastSquares.of(design, reduced_targets(Y), ridge=ridge)
+    problem = GramProblem.of(design, reduced_targets(Y), ridge=ridge)
     live = design.column_norms() > 0 if live is None else live
     state = SupportState(problem, capacity=k)
     grow(state, k, live, problem.eps * problem.total)

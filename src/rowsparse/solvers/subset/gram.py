@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -173,8 +173,8 @@ class GramRows:
 
 
 @dataclass(frozen=True)
-class LeastSquares:
-    """What all supports of one problem share; build it with :meth:`of`.
+class GramProblem:
+    """The squared loss in Gram form, shared by all supports; build it with :meth:`of`.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class LeastSquares:
     total: float
 
     @classmethod
-    def of(cls, design: Design, Y: Array, *, ridge: float = 0.0) -> LeastSquares:
+    def of(cls, design: Design, Y: Array, *, ridge: float = 0.0) -> GramProblem:
         """The problem with a centred design and centred targets Y."""
         diagonal = design.column_norms() ** 2 + ridge
         eps = machine_eps(design)
@@ -213,8 +213,7 @@ class LeastSquares:
         gram = GramRows(design)
         return cls(design, gram, B, diagonal, eps, share, share * diagonal, ridge, total)
 
-    def rows(self, features: Index) -> Array:
-        """A[features, :], with the ridge."""
-        rows = self.gram(features)
-        rows[np.arange(features.size), features] += self.ridge
-        return rows
+    def with_ridge(self, ridge: float) -> GramProblem:
+        """The same problem with another ridge; the rows of the Gram matrix are shared."""
+        diagonal = self.design.column_norms() ** 2 + ridge
+        return replace(self, ridge=ridge, diagonal=diagonal, negligible=self.share * diagonal)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse.solvers.subset.gram import LeastSquares, first_best
+from rowsparse.solvers.subset.gram import GramProblem, first_best
 from rowsparse.solvers.subset.starts import End
 from rowsparse.solvers.subset.support import SupportState
 
@@ -42,7 +42,7 @@ class Rules:
     @classmethod
     def of(
         cls,
-        problem: LeastSquares,
+        problem: GramProblem,
         k: int,
         include: Sequence[int],
         exclude: Sequence[int],
@@ -68,7 +68,7 @@ class Rules:
 class GroupEngine:
     """Starts over groups; an :class:`~rowsparse.solvers.subset.starts.Engine`."""
 
-    def __init__(self, problem: LeastSquares, rules: Rules, groups: Sequence[Index]) -> None:
+    def __init__(self, problem: GramProblem, rules: Rules, groups: Sequence[Index]) -> None:
         self._problem, self._rules = problem, rules
         self._groups = [np.sort(np.asarray(group, dtype=np.intp)) for group in groups]
         included = np.zeros(problem.diagonal.size, dtype=bool)
@@ -214,12 +214,12 @@ def _removal_cost(state: SupportState, slots: slice) -> float:
 class _Blocks:
     """The groups by their size: which they are, their features, and A_gg of each."""
 
-    problem: LeastSquares
+    problem: GramProblem
     n_groups: int
     parts: list[tuple[Index, Index, Array]]
 
     @classmethod
-    def of(cls, problem: LeastSquares, groups: Sequence[Index]) -> _Blocks:
+    def of(cls, problem: GramProblem, groups: Sequence[Index]) -> _Blocks:
         sizes = np.array([len(group) for group in groups])
         parts = []
         for size in np.unique(sizes).tolist():

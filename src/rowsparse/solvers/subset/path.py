@@ -11,24 +11,18 @@ between: some units of a support, features or groups, go, and it is grown again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
-from rowsparse.solvers.subset.exchange import (
-    LeastSquares,
-    SupportState,
-    descend,
-    fill,
-    grow,
-    least_squares_fit,
-    univariate_gains,
-)
+from rowsparse.solvers.subset.exchange import descend, fill, grow, least_squares_fit
+from rowsparse.solvers.subset.gram import GramProblem, univariate_gains
 from rowsparse.solvers.subset.groups import GroupEngine, Rules
 from rowsparse.solvers.subset.starts import End
+from rowsparse.solvers.subset.support import SupportState
 
 # Kicks of every size unless told otherwise.
 DEFAULT_PATH_RESTARTS = 2
@@ -59,14 +53,8 @@ class PathPoint:
     loss: float
 
 
-def with_ridge(problem: LeastSquares, ridge: float) -> LeastSquares:
-    """The problem with another ridge; the rows of the Gram matrix are shared."""
-    diagonal = problem.design.column_norms() ** 2 + ridge
-    return replace(problem, ridge=ridge, diagonal=diagonal, negligible=problem.share * diagonal)
-
-
 def solve_path(
-    problem: LeastSquares,
+    problem: GramProblem,
     Y: Array,
     k_max: int,
     *,
@@ -81,7 +69,7 @@ def solve_path(
 
     Parameters
     ----------
-    problem : LeastSquares
+    problem : GramProblem
         Its targets may be ``reduced_targets(Y)``.
     Y : array of shape (n, c)
         Centred; the coefficients are fitted to it.
@@ -144,7 +132,7 @@ class Moves(Protocol):
 class FeatureMoves:
     """Moves of single features; of those to include, the dependent ones are set aside."""
 
-    def __init__(self, problem: LeastSquares, rules: Rules) -> None:
+    def __init__(self, problem: GramProblem, rules: Rules) -> None:
         first = SupportState(problem, capacity=rules.k)
         for p in rules.include:
             first.add(p)
@@ -202,7 +190,7 @@ class FeatureMoves:
 class GroupMoves:
     """Moves of whole groups."""
 
-    def __init__(self, problem: LeastSquares, rules: Rules, groups: Sequence[Index]) -> None:
+    def __init__(self, problem: GramProblem, rules: Rules, groups: Sequence[Index]) -> None:
         self._engine = GroupEngine(problem, rules, groups)
         self.n_fixed, self.total = rules.k - self._engine.size, problem.total
 

@@ -17,19 +17,11 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
 from rowsparse.solvers.solution import Monitor, silent
-from rowsparse.solvers.subset.exchange import (
-    Effort,
-    LeastSquares,
-    SupportState,
-    descend,
-    fill,
-    grow,
-    least_squares_fit,
-    reduced_targets,
-    univariate_gains,
-)
+from rowsparse.solvers.subset.exchange import descend, fill, grow, least_squares_fit
+from rowsparse.solvers.subset.gram import GramProblem, reduced_targets, univariate_gains
 from rowsparse.solvers.subset.groups import GroupEngine, Rules
 from rowsparse.solvers.subset.starts import End, best_ends, run_starts
+from rowsparse.solvers.subset.support import Effort, SupportState
 
 # Starts after the first, unless told otherwise.
 DEFAULT_RESTARTS = 20
@@ -76,7 +68,7 @@ class SearchResult:
 class FeatureEngine:
     """Starts over single features; an :class:`~rowsparse.solvers.subset.starts.Engine`."""
 
-    def __init__(self, problem: LeastSquares, rules: Rules) -> None:
+    def __init__(self, problem: GramProblem, rules: Rules) -> None:
         self._problem, self._rules = problem, rules
         self._fixed: list[int] = []
         if rules.include:
@@ -245,7 +237,7 @@ def search(
         lexicographic order.
     """
     deadline = np.inf if time_limit is None else perf_counter() + time_limit
-    problem = LeastSquares.of(design, reduced_targets(Y), ridge=ridge)
+    problem = GramProblem.of(design, reduced_targets(Y), ridge=ridge)
     rules = Rules.of(problem, k, include, exclude, tol, lambda: perf_counter() > deadline)
     engine: FeatureEngine | GroupEngine
     if groups is None or all(len(group) == 1 for group in groups):
@@ -278,7 +270,7 @@ def with_support(
 ) -> SearchResult:
     """The result with another support in the place of the one that was found."""
     V, objective = least_squares_fit(design, Y, support, ridge=ridge)
-    problem = LeastSquares.of(design, reduced_targets(Y), ridge=ridge)
+    problem = GramProblem.of(design, reduced_targets(Y), ridge=ridge)
     costs, gains = _changes(SupportState(problem, support))
     return replace(
         result,

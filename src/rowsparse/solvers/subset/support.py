@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse.solvers.subset.gram import LeastSquares, independent, safe_ratio
+from rowsparse.solvers.subset.gram import GramProblem, independent, safe_ratio
 
 # Entries of A up to this size are safe in single precision.
 _SINGLE_LIMIT = 1e30
@@ -66,7 +66,7 @@ class SupportState:
     """
 
     def __init__(
-        self, problem: LeastSquares, support: Iterable[int] = (), *, capacity: int = 0
+        self, problem: GramProblem, support: Iterable[int] = (), *, capacity: int = 0
     ) -> None:
         self.problem = problem
         self.basis: list[int] = []
