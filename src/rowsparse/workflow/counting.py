@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array, Index
+from rowsparse._threads import one_blas_thread
 from rowsparse._validation import check_number
 from rowsparse.evaluation import METRICS, evaluate_split
 from rowsparse.selectors import TopK, TopKCV, topk_path
@@ -18,7 +19,7 @@ from rowsparse.selectors.meta.cross_validation import choose
 from rowsparse.workflow.errors import InputError
 from rowsparse.workflow.methods import Plan
 from rowsparse.workflow.results import KCurve
-from rowsparse.workflow.running import Progress, in_threads, one_blas_thread, silent, threads
+from rowsparse.workflow.running import Progress, in_threads, silent, threads
 from rowsparse.workflow.validation import judges
 
 __all__ = ["choose_count", "counts_around", "path_curve", "score_curve"]

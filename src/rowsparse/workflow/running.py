@@ -14,12 +14,13 @@ from typing import Any, Protocol, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
 
+from rowsparse._threads import one_blas_thread
+
 __all__ = [
     "Clock",
     "Progress",
     "Told",
     "in_threads",
-    "one_blas_thread",
     "silent",
     "thread_backend",
     "threads",
@@ -119,19 +120,6 @@ def in_threads(
         return [future.result() for future in futures]
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-@contextmanager
-def one_blas_thread(wanted: bool = True) -> Iterator[None]:
-    """Keep BLAS to one thread: where others are at work, and on small matrices, more only wait."""
-    if not wanted:
-        yield
-        return
-    # Comes with scikit-learn.
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import numpy as np
 
 from rowsparse._arrays import Index
 from rowsparse._compat import HAS_CALLBACKS
+from rowsparse._threads import one_blas_thread
 from rowsparse._validation import check_number
 from rowsparse.evaluation import METRICS
 from rowsparse.selectors import StabilitySelection
@@ -29,7 +30,6 @@ from rowsparse.workflow.results import Certificate, KCurve, ProgressPoint, Selec
 from rowsparse.workflow.running import (
     Clock,
     Progress,
-    one_blas_thread,
     silent,
     thread_backend,
     threads,

@@ -15,9 +15,11 @@ from rowsparse.selectors.base.selector import generator
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
-from rowsparse.solvers.subset.path import DEFAULT_PATH_RESTARTS, PathPoint, solve_path
+from rowsparse.solvers.subset.path import PathPoint, solve_path
 from rowsparse.targets import Targets
 
+# Perturbations of every size unless told otherwise.
+DEFAULT_PATH_RESTARTS = 2
 # The largest k that is tried unless told otherwise.
 _K_MAX = 30
 
