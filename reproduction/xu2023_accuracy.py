@@ -42,7 +42,7 @@ METHODS: dict[str, dict[str, Any]] = {
 # factors of 100 for RFS and CRFS, 1e-3 to 1e3 for SLAP.
 SEARCHED: dict[str, tuple[str, dict[str, Any]]] = {
     "rfs": ("gamma", {"variant": "published", "fit_intercept": False, "max_iter": 100}),
-    "crfs": ("lam", {}),
+    "crfs": ("gamma", {}),
     "slap": ("gamma", {}),
 }
 GRID = (0.01, 1.0, 100.0)

@@ -54,15 +54,15 @@ MUS, RHOS = (1e-6, 1e-4, 1e-2, 1.0), (1.02, 1.1)
 
 
 def _gradient(step: float | None) -> dict[str, Any]:
-    return {"init": "random", "n_init": 1, "step": step}
+    return {"init": "random", "n_restarts": 0, "step": step}
 
 
 def _lagrangian(mu: float, rho: float) -> dict[str, Any]:
     return {"variant": "published", "mu": mu, "rho": rho, "init_scale": 0.03}
 
 
-ONE_START = {"n_init": 1}
-PUBLISHED_START = {"variant": "published", "n_init": 1}
+ONE_START = {"n_restarts": 0}
+PUBLISHED_START = {"variant": "published", "n_restarts": 0}
 RPFS = "rpfs mu 0.01 rho 1.1"
 # Runs by name: selector with its settings, and the share of the size's starts that is run.
 RUNS: dict[str, dict[str, Any]] = {
@@ -209,7 +209,7 @@ def _ends(task: Task, Z: Array, y: Array, Y: Array) -> tuple[list[float], list[f
         return losses, losses, []
     if base(task.method) == "ipfs":
         # Its first start is fixed, and those after it are random: all come from one fit.
-        fit = _fitted(task, Z, y, 0, n_init=len(starts))
+        fit = _fitted(task, Z, y, 0, n_restarts=len(starts) - 1)
         losses = fit.objectives_.tolist()
         return losses, losses, [fit]
     fits = [_fitted(task, Z, y, start) for start in starts]

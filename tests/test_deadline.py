@@ -16,9 +16,9 @@ def test_time_runs_down_to_the_deadline(monkeypatch):
     assert deadline.left() == pytest.approx(3.0)
     now[0] = 102.5
     assert deadline.left() == pytest.approx(0.5)
-    assert not deadline.passed()
+    assert not deadline.expired()
     now[0] = 103.0
-    assert deadline.passed()
+    assert deadline.expired()
     now[0] = 1e9
-    assert not NO_DEADLINE.passed()
+    assert not NO_DEADLINE.expired()
     assert NO_DEADLINE.left() == np.inf

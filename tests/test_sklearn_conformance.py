@@ -10,10 +10,10 @@ from .selectors.cases import FAST, all_selectors, factory, installed
 # Beside the default of each selector, by its name in the registry.
 VARIANTS = {
     **{name: [{"variant": "published"}] for name in ("rfs", "rpfs", "lpinf", "nmapg", "cdlsr")},
-    "s2dfs": [{"solver": "published"}],
+    "s2dfs": [{"variant": "published"}],
     "ilfs": [{"tokens": "plsa"}],
     "slap": [{"alpha": 0.1}],
-    "projectedgradient": [{"init": "random", "n_init": 3}],
+    "projectedgradient": [{"init": "random", "n_restarts": 2}],
     "mrmr": [{"criterion": "fcq"}],
     "topk": [{"certify": True}, {"loss": "l21", "n_restarts": 1}],
 }

@@ -211,7 +211,7 @@ BAD_PARAMETERS = [
     ),
     *(("tol", v) for v in (0, -1e-3, np.nan, np.inf, "a", None, 10**400)),
     *(("max_iter", v) for v in (0, -1, 1.5, "a", True)),
-    *(("n_init", v) for v in (0, 2.5, None)),
+    *(("n_restarts", v) for v in (-1, 2.5, "two")),
     *(("p", v) for v in (-0.5, 1.5, "a")),
     *(("alpha", v) for v in (-0.5, np.nan, "a", None)),
     *(("time_limit", v) for v in (0, -1.0, "a")),

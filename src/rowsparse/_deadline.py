@@ -10,7 +10,7 @@ import numpy as np
 class Deadline:
     """A number of seconds from now; None sets no limit.
 
-    >>> Deadline(None).passed(), Deadline(0.0).passed()
+    >>> Deadline(None).expired(), Deadline(0.0).expired()
     (False, True)
     """
 
@@ -21,7 +21,7 @@ class Deadline:
         """Seconds that are left, negative once the deadline has passed; inf without a limit."""
         return float(self._end - perf_counter())
 
-    def passed(self) -> bool:
+    def expired(self) -> bool:
         """Whether no time is left."""
         return self.left() <= 0
 

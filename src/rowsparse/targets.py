@@ -13,13 +13,14 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from rowsparse._arrays import Array
 from rowsparse._validation import (
     check_choice,
     check_not_lazy,
     check_not_masked,
     one_sentence,
 )
-from rowsparse.design import Array, power_of_two_unit
+from rowsparse.design import power_of_two_unit
 
 TASKS = ("auto", "classification", "multilabel", "regression")
 _TASK_OF_TYPE = {
@@ -52,12 +53,15 @@ class Targets:
         The class of each column, for classification.
     unit : float
         1, or the power of two by which numbers of an extreme magnitude were divided.
+    single_output : bool
+        Whether y was one-dimensional and holds numbers.
     """
 
     Y: Array
     task: str
     classes: NDArray[Any] | None
     unit: float
+    single_output: bool = False
 
 
 def encode_targets(y: NDArray[Any], task: str) -> Targets:
@@ -97,7 +101,7 @@ def encode_targets(y: NDArray[Any], task: str) -> Targets:
             raise ValueError("y must hold only 0 and 1 for task='multilabel'.")
         return Targets(numbers, task, None, 1.0)
     unit = power_of_two_unit(float(np.abs(numbers).max()))
-    return Targets(numbers / unit, task, None, unit)
+    return Targets(numbers / unit, task, None, unit, single_output=np.ndim(y) == 1)
 
 
 def target_array(y: Any, n: int) -> NDArray[Any]:

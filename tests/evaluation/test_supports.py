@@ -29,8 +29,8 @@ def single(selector, X, y, k):
         TopK(1, n_restarts=0, random_state=0),
         RFS(1, gamma=5.0),
         RFS(1),
-        LpInf(1, penalty=2.0),
-        MTFS(1, lam=5.0),
+        LpInf(1, gamma=2.0),
+        MTFS(1, gamma=5.0),
         CRFS(1),
         SelectKBest(f_classif),
         RFE(LinearSVC(random_state=0)),
@@ -78,7 +78,7 @@ def test_the_path_can_be_asked_for_or_left_out(digits):
 @pytest.mark.filterwarnings("ignore")
 def test_groups_go_along_the_path_too(digits):
     X, y = digits
-    selector = TopK(1, groups=np.arange(64) // 8, random_state=0)
+    selector = TopK(1, feature_groups=np.arange(64) // 8, random_state=0)
     found = select_for_each(selector, X, y, range(1, 11))
     assert [found[k].support.size for k in (1, 2, 8, 10)] == [8, 16, 64, 64]
     assert found[2].support.tolist() == single(selector, X, y, 2)

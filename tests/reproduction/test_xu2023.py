@@ -121,7 +121,7 @@ def test_single_starts_are_judged_one_by_one(small):
     rows = xu2023_accuracy.start_rows(Task("starts", "made", "cdlsr published", 0,
                                            {"k": 2, "starts": 3}))  # fmt: skip
     assert [row["estimator"] for row in rows] == list(xu2023_accuracy.ESTIMATORS)
-    fit = CDLSR(2, variant="published", n_init=1, random_state=2).fit(X, y)
+    fit = CDLSR(2, variant="published", n_restarts=0, random_state=2).fit(X, y)
     assert rows[0]["objectives"][2] == pytest.approx(fit.refitted_objective_, rel=1e-5)
     assert all(0 <= accuracy <= 1 for row in rows for accuracy in row["accuracies"])
 

@@ -17,7 +17,7 @@ EXTRA_MODULES = {"deep": "torch"}
 # Settings that make a method fast on small problems, by its name in the registry.
 FAST: dict[str, dict[str, Any]] = {
     "rpfs": {"rho": 1.2},
-    "cdlsr": {"n_init": 5},
+    "cdlsr": {"n_restarts": 4},
     "ipfs": {"rho": 1.2},
     "fspca": {"n_components": 2},
     "concreteautoencoder": {"max_iter": 5, "max_tries": 1},

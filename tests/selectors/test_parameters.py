@@ -27,7 +27,7 @@ from .cases import FAST, installed
 REGISTERED = [selector_info(name).cls for name in list_selectors()]
 CLASSES = [*REGISTERED, TopKCV, StabilitySelection]
 # What only the data, or PyTorch, can tell right from wrong.
-FREE = {"include", "exclude", "groups", "categorical_features", "device"}
+FREE = {"include", "exclude", "feature_groups", "categorical_features", "device"}
 
 RNG = np.random.default_rng(0)
 Y = np.arange(40) % 2
@@ -90,7 +90,7 @@ def test_fewer_columns_than_the_default_are_all_kept_with_one_warning(name):
 
 def test_more_groups_than_there_are_is_all_of_them():
     with pytest.warns(UserWarning, match=r"=10 is greater than n_groups=2: all groups are kept\.$"):
-        selector = TopK(groups=[0, 0, 0, 1, 1]).fit(X, Y)
+        selector = TopK(feature_groups=[0, 0, 0, 1, 1]).fit(X, Y)
     assert selector.support_.all()
 
 

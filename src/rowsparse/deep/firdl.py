@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array, Index
-from rowsparse.deep.torch_tools import Adam, Backend, Clock, Layers, Rows, Tensor
+from rowsparse._deadline import Deadline
+from rowsparse.deep.torch_tools import Adam, Backend, Layers, Rows, Tensor
 from rowsparse.solvers.solution import Monitor, silent
 
 # The published schedule, in batches and in steps of the search for the best mask.
@@ -90,7 +91,7 @@ class FirdlFit:
     stopped: str
 
 
-class Operator:
+class OperatorNetwork:
     """Predicts from the columns of a mask and from the mask itself.
 
     The input is (x * m, m), of which only the k columns in the mask count: their rows of the
@@ -117,7 +118,7 @@ class Operator:
         return outputs.unflatten(0, z.shape[:2])
 
 
-class Selector:
+class SelectorNetwork:
     """Predicts the operator's loss from a mask alone."""
 
     def __init__(self, d: int, hidden: Sequence[int], backend: Backend) -> None:
@@ -170,7 +171,7 @@ def perturbed(mask: Tensor, n_masks: int, swaps: int, d: int, backend: Backend) 
     return masks
 
 
-def best_mask(selector: Selector, k: int, steps: int) -> Tensor:
+def best_mask(selector: SelectorNetwork, k: int, steps: int) -> Tensor:
     """The mask of least predicted loss that gradients and single swaps find.
 
     It starts from the k steepest columns at the mask (1/2, ..., 1/2). A step swaps the most
@@ -237,7 +238,7 @@ def firdl(
     k: int,
     settings: FirdlSettings,
     backend: Backend,
-    clock: Clock,
+    deadline: Deadline,
     monitor: Monitor = silent,
 ) -> FirdlFit:
     """Train both networks and read the k columns off the selector.
@@ -254,13 +255,13 @@ def firdl(
         Sizes and schedule.
     backend : Backend
         Device and random numbers.
-    clock : Clock
+    deadline : Deadline
         Ends the training when the time is up.
     monitor : callable
         Told the validation loss every 16 batches.
     """
     training = _Training(train, validation, task, k, settings, backend)
-    stopped = training.run(clock, monitor)
+    stopped = training.run(deadline, monitor)
     training.restore()
     selector = training.selector
     mask = best_mask(selector, k, FINAL_SEARCH_STEPS)
@@ -293,16 +294,16 @@ class _Training:
         d = self.train.rows.shape[1]
         rate = self.settings.learning_rate
         outputs = int(self.train.Y.shape[1])
-        self.operator = Operator(d, self.settings.operator_hidden, outputs, self.backend)
-        self.selector = Selector(d, self.settings.selector_hidden, self.backend)
+        self.operator = OperatorNetwork(d, self.settings.operator_hidden, outputs, self.backend)
+        self.selector = SelectorNetwork(d, self.settings.selector_hidden, self.backend)
         self.nadam = Adam(self.operator.parameters(), rate, nesterov=True)
-        self.adam = Adam(self.selector.parameters(), rate)
+        self.adam = Adam(self.selector.parameters(), rate, nesterov=False)
         self.optimal = self.observed = random_masks(1, d, self.k, self.backend)[0]
         self.seen: list[tuple[Tensor, Tensor, Tensor]] = []
         self.least, self.least_at = np.inf, self.settings.phase_two
         self.kept: list[Tensor] | None = None
 
-    def run(self, clock: Clock, monitor: Monitor) -> str:
+    def run(self, deadline: Deadline, monitor: Monitor) -> str:
         """Train both networks; returns what ended it."""
         for t in range(self.settings.max_iter):
             self.n_iter = t + 1
@@ -316,7 +317,7 @@ class _Training:
                 stopped = self._validate(monitor)
                 if stopped:
                     return stopped
-            if clock.expired():
+            if deadline.expired():
                 return "time_limit"
         return "max_iter"
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -155,7 +154,7 @@ class Adam:
     _momentum_decay = 4e-3
 
     def __init__(
-        self, parameters: Sequence[Tensor], learning_rate: float, *, nesterov: bool = False
+        self, parameters: Sequence[Tensor], learning_rate: float, *, nesterov: bool
     ) -> None:
         torch = import_module("torch")
         self._rate, self._nesterov = learning_rate, nesterov
@@ -194,16 +193,6 @@ class Adam:
 
     def _momentum_at(self, step: int) -> float:
         return self._first_decay * (1.0 - 0.5 * 0.96 ** (step * self._momentum_decay))
-
-
-class Clock:
-    """Tells when the time is up; without a limit it never is."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self._deadline = np.inf if seconds is None else monotonic() + seconds
-
-    def expired(self) -> bool:
-        return monotonic() >= self._deadline
 
 
 class Rows:

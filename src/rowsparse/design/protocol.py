@@ -281,8 +281,8 @@ class ImplicitDesign(Design):
             return self._source.stored_columns(columns)
         return self._take(columns).astype(np.float64, copy=False)
 
-    def know_column_norms(self, norms: Array) -> None:
-        """Take the norms of the columns from somebody who has them."""
+    def set_column_norms(self, norms: Array) -> None:
+        """Use norms that the caller has computed already."""
         self._column_norms = norms
 
     def column_norms(self) -> Array:

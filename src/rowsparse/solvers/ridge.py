@@ -12,35 +12,35 @@ from rowsparse.solvers.solution import Monitor, Solution, silent
 __all__ = ["ridge_coefficients", "ridge_ranking"]
 
 
-def ridge_coefficients(design: Design, Y: Array, lam: float) -> Array:
-    """argmin ||Y - XW||_F^2 + lam ||W||_F^2 for lam > 0.
+def ridge_coefficients(design: Design, Y: Array, ridge: float) -> Array:
+    """argmin ||Y - XW||_F^2 + ridge ||W||_F^2 for ridge > 0.
 
-    W = X'(XX' + lam I)^-1 Y where d >= n, W = (X'X + lam I)^-1 X'Y otherwise.
+    W = X'(XX' + ridge I)^-1 Y where d >= n, W = (X'X + ridge I)^-1 X'Y otherwise.
     """
     n, d = design.shape
     if n <= d:
         kernel = design.outer(np.ones(d))
-        kernel[np.diag_indices(n)] += lam
+        kernel[np.diag_indices(n)] += ridge
         return design.rmatmul(cho_solve(cho_factor(kernel), Y))
     kernel = design.gram()
-    kernel[np.diag_indices(d)] += lam
+    kernel[np.diag_indices(d)] += ridge
     return np.asarray(cho_solve(cho_factor(kernel), design.rmatmul(Y)))
 
 
-def ridge_ranking(design: Design, Y: Array, lam: float, *, monitor: Monitor = silent) -> Solution:
+def ridge_ranking(design: Design, Y: Array, ridge: float, *, monitor: Monitor = silent) -> Solution:
     """Features by the row norms of the ridge regression on all of them.
 
     Parameters
     ----------
     design, Y : Design and array of shape (n, c)
         Centred if there is an intercept.
-    lam : float
+    ridge : float
         Positive.
     monitor : Monitor
         Told of the one step that it takes.
     """
-    W = ridge_coefficients(design, Y, lam)
+    W = ridge_coefficients(design, Y, ridge)
     residual = Y - design.matmul(W)
-    objective = float(np.vdot(residual, residual) + lam * np.vdot(W, W))
+    objective = float(np.vdot(residual, residual) + ridge * np.vdot(W, W))
     monitor(objective)
     return Solution(W, np.zeros(Y.shape[1]), objective, np.array([objective]), 1, True)

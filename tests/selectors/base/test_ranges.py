@@ -15,7 +15,7 @@ from tests.selectors.cases import all_selectors
 SELECTORS = all_selectors(3, linear=True)
 NAMES = sorted(SELECTORS)
 # Parameters with a value of their own, which means something else at every scale.
-PENALTIES = ("gamma", "lam", "alpha")
+PENALTIES = ("gamma", "ridge", "alpha")
 
 SCALES = [1e155, 1e-155, 1e-160, 1e300, 1e-300, 1e60, 1e-60]
 

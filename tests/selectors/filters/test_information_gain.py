@@ -28,8 +28,8 @@ def mutual_information(codes, y):
 @pytest.mark.parametrize("method", METHODS)
 def test_scores_are_the_mutual_information_of_the_states(method):
     X, y = problem()
-    selector = InformationGain(3, discretize=method, bins=6, alpha=0.8).fit(X, y)
-    codes = discretize(X, method, labels=y, bins=6, alpha=0.8)
+    selector = InformationGain(3, discretize=method, bins=6, bin_width=0.8).fit(X, y)
+    codes = discretize(X, method, labels=y, bins=6, bin_width=0.8)
     np.testing.assert_allclose(selector.scores_, mutual_information(codes, y), atol=1e-9)
     assert hasattr(selector, "best_cut_gains_") == (method in ("mdl", "weka"))
 
@@ -43,7 +43,9 @@ def test_bins_and_width_matter():
     assert not np.allclose(
         scores(discretize="equal_width", bins=3), scores(discretize="equal_width")
     )
-    assert not np.allclose(scores(discretize="mean_std", alpha=1), scores(discretize="mean_std"))
+    assert not np.allclose(
+        scores(discretize="mean_std", bin_width=1), scores(discretize="mean_std")
+    )
     assert not np.allclose(scores(discretize="weka"), scores())
 
 
@@ -144,8 +146,8 @@ def test_number_of_columns_with_cuts_on_data(benchmark_data):
         ("discretize", "bins", ValueError, "discretize must be one of 'mdl'"),
         ("bins", 1, ValueError, "bins must be an integer of at least 2"),
         ("bins", 2.5, ValueError, "bins must be an integer"),
-        ("alpha", -1, ValueError, "alpha must be a number of at least 0"),
-        ("alpha", "wide", TypeError, "alpha must be a number"),
+        ("bin_width", -1, ValueError, "bin_width must be a number of at least 0"),
+        ("bin_width", "wide", TypeError, "bin_width must be a number"),
         ("tie_break", "random", ValueError, "tie_break must be one of 'best_cut'"),
         ("aggregate", "sum", ValueError, "aggregate must be one of 'mean'"),
     ],

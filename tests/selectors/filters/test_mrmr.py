@@ -123,7 +123,7 @@ def test_discretisations_differ_and_none_takes_states_as_they_are():
     }
     assert not np.allclose(values["mean_std"], values["mdl"])
     assert not np.allclose(values["mean_std"], values["equal_width"])
-    narrow = MRMR(4, alpha=1.0).fit(X, y).relevance_
+    narrow = MRMR(4, bin_width=1.0).fit(X, y).relevance_
     assert not np.allclose(values["mean_std"], narrow)
     few = MRMR(4, discretize="equal_width", bins=3).fit(X, y).relevance_
     assert not np.allclose(values["equal_width"], few)
@@ -199,8 +199,8 @@ def test_perfect_separation_is_no_nan():
     [
         ({"criterion": "max"}, "criterion must be one of 'auto', 'mid'"),
         ({"discretize": "median"}, "discretize must be one of"),
-        ({"alpha": -0.1}, "alpha must be a number of at least 0"),
-        ({"alpha": "wide"}, "alpha must be a number"),
+        ({"bin_width": -0.1}, "bin_width must be a number of at least 0"),
+        ({"bin_width": "wide"}, "bin_width must be a number"),
         ({"bins": 1}, "bins must be an integer of at least 2"),
         ({"pool": 0}, "pool must be an integer of at least 1"),
         ({"pool": 2.5}, "pool must be an integer"),

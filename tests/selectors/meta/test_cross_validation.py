@@ -91,7 +91,7 @@ def test_path_has_the_objective_of_topk_and_the_ridge_regression_in_data_units()
     for k, S, objective in zip(path.ks, path.supports, path.objectives, strict=True):
         topk = TopK(int(k), alpha=0.3, random_state=0).fit(X, y)
         assert objective == pytest.approx(topk.objective_)
-        np.testing.assert_allclose(path.coef(k), topk.coef_, atol=1e-10)
+        np.testing.assert_allclose(path.coef(k), [topk.coef_], atol=1e-10)
         np.testing.assert_allclose(path.intercepts[k - 1], topk.intercept_)
         ridge = Ridge(alpha=0.3 * len(y)).fit(Z[:, S], y)
         ours = X[:, S] @ path.coefs[k - 1].T + path.intercepts[k - 1]
@@ -643,18 +643,18 @@ def test_groups_of_columns_over_k():
     y = X[:, 2] - X[:, 3] + 0.5 * X[:, 6] + 0.3 * rng.standard_normal(80)
     frame = pd.DataFrame(X, columns=list("abcdefg"))
     groups = [["a", "b"], ["c", "d"], ["e", "f"]]
-    path = topk_path(frame, y, 3, groups=groups, random_state=0)
+    path = topk_path(frame, y, 3, feature_groups=groups, random_state=0)
     assert path.ks.tolist() == [1, 2, 3]
     assert path.supports[0].tolist() == [2, 3]
     assert path.supports[1].tolist() == [2, 3, 6]
     assert path.coefs[1].shape == (1, 3)
-    one = TopK(2, groups=groups, random_state=0).fit(frame, y)
+    one = TopK(2, feature_groups=groups, random_state=0).fit(frame, y)
     assert path.objectives[1] == pytest.approx(one.objective_)
-    chooser = TopKCV(4, groups=groups, rule="best", random_state=0).fit(frame, y)
+    chooser = TopKCV(4, feature_groups=groups, rule="best", random_state=0).fit(frame, y)
     assert chooser.cv_results_["n_features"].tolist() == [1, 2, 3, 4]
     assert chooser.get_support(indices=True).tolist()[:2] == [2, 3]
     assert chooser.n_features_ >= 2
-    by_ebic = TopKCV(4, groups=groups, rule="ebic", random_state=0).fit(frame, y)
+    by_ebic = TopKCV(4, feature_groups=groups, rule="ebic", random_state=0).fit(frame, y)
     assert by_ebic.n_features_ == by_ebic.cv_results_["ebic"].argmin() + 1
     for k, support in zip(by_ebic.path_.ks, by_ebic.path_.supports, strict=True):
         Z = np.column_stack([np.ones(80), X[:, support]])
@@ -662,8 +662,8 @@ def test_groups_of_columns_over_k():
         expected = 80 * log(rss / 80) + support.size * log(80) + 2 * log(comb(4, k))
         assert by_ebic.cv_results_["ebic"][k - 1] == pytest.approx(expected)
     with pytest.warns(UserWarning, match="number of groups to select from: it is taken as 4"):
-        assert topk_path(frame, y, 9, groups=groups).ks[-1] == 4
+        assert topk_path(frame, y, 9, feature_groups=groups).ks[-1] == 4
     with pytest.raises(ValueError, match="include has 2 groups, more than k_max=1"):
-        topk_path(frame, y, 1, groups=groups, include=["a", "g"])
+        topk_path(frame, y, 1, feature_groups=groups, include=["a", "g"])
     with pytest.raises(ValueError, match=r"overlap in the group of columns \[0, 1\]"):
-        topk_path(frame, y, 2, groups=groups, include=["a"], exclude=["b"])
+        topk_path(frame, y, 2, feature_groups=groups, include=["a"], exclude=["b"])

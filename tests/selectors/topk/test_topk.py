@@ -53,7 +53,7 @@ def test_include_and_exclude_by_name_and_by_index_agree(wine):
 def test_groups_come_and_go_together_and_are_the_best(wine):
     X, y = wine[0].to_numpy(), wine[1].to_numpy()
     labels = [0, 0, 1, 1, 1, 2, 2, 3, 4, 4, 5, 5, 5]
-    selector = TopK(2, groups=labels, random_state=0).fit(X, y)
+    selector = TopK(2, feature_groups=labels, random_state=0).fit(X, y)
     values = {
         pair: objective(X, y, [j for j in range(13) if labels[j] in pair], 0.5)
         for pair in combinations(range(6), 2)
@@ -112,12 +112,12 @@ def test_perfect_fit_is_answered_with_a_warning():
         ({"exclude": [13]}, "13"),
         ({"include": [0, 1, 2, 3]}, "include"),
         ({"exclude": list(range(11))}, "exclude"),
-        ({"groups": [0, 1]}, "groups"),
+        ({"feature_groups": [0, 1]}, "groups"),
         ({"alpha": -1.0}, "alpha"),
         ({"time_limit": 0}, "time_limit"),
         ({"gamma": 1.0}, "gamma"),
         ({"loss": "l21", "certify": True}, "certify"),
-        ({"groups": list(range(13)), "certify": True}, "certify"),
+        ({"feature_groups": list(range(13)), "certify": True}, "certify"),
     ],
 )
 def test_refusals_are_one_sentence_and_leave_nothing_behind(wine, options, words):
@@ -151,7 +151,7 @@ def test_names_need_a_data_frame(wine):
 def test_groups_that_are_none_are_refused_in_one_sentence(groups, error, words):
     X, y = load_iris(return_X_y=True)
     with pytest.raises(error, match=words):
-        TopK(1, groups=groups).fit(X, y)
+        TopK(1, feature_groups=groups).fit(X, y)
 
 
 def test_one_column_may_come_as_an_array_without_dimensions():

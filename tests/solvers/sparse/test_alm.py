@@ -34,6 +34,7 @@ def l21_loss(X, Y, W, b):
 
 
 def solve(X, Y, k, seed=0, center=True, **options):
+    options = {"n_restarts": 0, **options}
     return rpfs(design_of(X, center), Y, k, rng=np.random.default_rng(seed), **options)
 
 
@@ -113,7 +114,7 @@ def test_joint_step_minimises_over_coefficients_and_intercept(d):
 @pytest.mark.parametrize("init", ["forward", "zero", "random"])
 def test_at_most_k_rows_and_a_refit_no_worse_than_the_alm(variant, init):
     X, Y = data(2, d=40)
-    solution = solve(X, Y, 4, variant=variant, init=init, n_init=2, max_iter=200)
+    solution = solve(X, Y, 4, variant=variant, init=init, n_restarts=1, max_iter=200)
     assert np.count_nonzero(solution.W.any(axis=1)) <= 4
     assert solution.support.size == 4
     assert set(np.flatnonzero(solution.W.any(axis=1))) <= set(solution.support)
@@ -154,7 +155,7 @@ def test_corrected_is_never_worse_than_the_refit_of_forward_selection(init):
 def test_weights_equal_repeated_rows(center):
     X, Y = data(3, n=20, d=30)
     weights = np.random.default_rng(0).integers(1, 4, 20)
-    options = {"init": "zero", "max_iter": 100}
+    options = {"init": "zero", "n_restarts": 0, "max_iter": 100}
     design = design_of(X, center=False)
     repeated = make_design(X.repeat(weights, axis=0), center=False, scale=False)[0]
     rng = np.random.default_rng(0)
@@ -218,7 +219,7 @@ def test_a_run_stops_early_once_the_split_holds(classes):
 
 def test_same_seed_same_answer_and_the_scale_of_the_start_matters():
     X, Y = data(8, d=40)
-    options = {"variant": "published", "n_init": 2, "max_iter": 100}
+    options = {"variant": "published", "n_restarts": 1, "max_iter": 100}
     one, two = (solve(X, Y, 3, seed=5, **options) for _ in range(2))
     small = solve(X, Y, 3, seed=5, init_scale=0.01, **options)
     np.testing.assert_array_equal(one.W, two.W)
@@ -248,7 +249,7 @@ def test_allaml_losses_follow_the_scale_of_the_start(benchmark_data):
     X, Y = X[np.concatenate(rows)], np.eye(2)[y[np.concatenate(rows)]]
     for k in (1, 5):
         large, small = (
-            solve(X, Y, k, center=False, variant="published", n_init=3, init_scale=scale)
+            solve(X, Y, k, center=False, variant="published", n_restarts=2, init_scale=scale)
             for scale in (1.0, 0.03)
         )
         corrected = solve(X, Y, k)

@@ -29,6 +29,7 @@ def loss(X, Y, W):
 
 
 def solve(X, Y, k, seed=0, **options):
+    options = {"n_restarts": 39, **options}
     return cdlsr(design_of(X), Y, k, rng=np.random.default_rng(seed), **options)
 
 
@@ -49,7 +50,7 @@ def test_best_of_forty_against_enumeration():
 @pytest.mark.parametrize("variant", ["corrected", "published"])
 def test_objectives_are_those_of_the_coefficients(variant):
     X, Y = data(1)
-    solution = solve(X, Y, 4, n_init=5, variant=variant)
+    solution = solve(X, Y, 4, n_restarts=4, variant=variant)
     refitted = least_squares_objective(design_of(X), Y, solution.support)
     kept = solution.attributes
     assert solution.objective == pytest.approx(loss(X, Y, solution.W))
@@ -64,7 +65,7 @@ def test_objectives_are_those_of_the_coefficients(variant):
 
 def test_published_coefficients_are_those_before_the_last_moves():
     X, Y = data(0, n=12, d=60)
-    solution = solve(X, Y, 4, n_init=1, variant="published", max_iter=1)
+    solution = solve(X, Y, 4, n_restarts=0, variant="published", max_iter=1)
     assert not solution.converged
     start = np.random.default_rng(0).choice(60, size=4, replace=False)
     X_S = X[:, start]
@@ -76,7 +77,7 @@ def test_published_coefficients_are_those_before_the_last_moves():
 
 def test_one_sweep_equals_a_search_of_every_column_in_turn():
     X, Y = data(3, n=15, d=30)
-    solution = solve(X, Y, 4, n_init=1, variant="published", max_iter=1)
+    solution = solve(X, Y, 4, n_restarts=0, variant="published", max_iter=1)
     S = np.random.default_rng(0).choice(30, size=4, replace=False)
     V = np.linalg.solve(X[:, S].T @ X[:, S] + 1e-7 * np.eye(4), X[:, S].T @ Y)
     for i in range(4):
@@ -91,14 +92,14 @@ def test_one_sweep_equals_a_search_of_every_column_in_turn():
 def test_history_never_rises(variant):
     for seed in range(10):
         X, Y = data(seed, n=30, d=80)
-        solution = solve(X, Y, 6, n_init=3, variant=variant)
+        solution = solve(X, Y, 6, n_restarts=2, variant=variant)
         assert solution.n_iter == solution.history.size
         assert np.all(np.diff(solution.history) <= 1e-9 * np.sum(Y**2))
 
 
 def test_corrected_stops_where_no_column_would_move():
     X, Y = data(4, n=30, d=40)
-    solution = solve(X, Y, 5, n_init=1)
+    solution = solve(X, Y, 5, n_restarts=0)
     assert solution.converged
     S, W = solution.support, solution.W
     for i, out in enumerate(S):
@@ -111,7 +112,7 @@ def test_corrected_stops_where_no_column_would_move():
 @pytest.mark.parametrize("variant", ["corrected", "published"])
 def test_same_seed_same_answer(variant):
     X, Y = data(2, n=20, d=50)
-    one, two = (solve(X, Y, 5, seed=7, n_init=4, variant=variant) for _ in range(2))
+    one, two = (solve(X, Y, 5, seed=7, n_restarts=3, variant=variant) for _ in range(2))
     np.testing.assert_array_equal(one.W, two.W)
     np.testing.assert_array_equal(one.attributes["objectives_"], two.attributes["objectives_"])
 
@@ -122,7 +123,7 @@ def test_any_k_gives_k_distinct_features(variant, k):
     X, Y = data(5, n=20, d=60)
     X[:, 3] = 0.0
     X[:, 7] = X[:, 8]
-    solution = solve(X, Y, k, n_init=2, variant=variant)
+    solution = solve(X, Y, k, n_restarts=1, variant=variant)
     assert np.unique(solution.support).size == k
     assert np.isfinite(solution.W).all()
     assert sorted(top_rows(solution.scores, k)) == solution.support.tolist()
@@ -133,12 +134,12 @@ def test_corrected_leaves_no_column_on_a_duplicate_or_a_constant():
     X, Y = data(6, n=40, d=6)
     X = np.hstack([X, X, X, np.ones((40, 6))])[:, rng.permutation(24)]
     for seed in range(10):
-        solution = solve(X, Y, 6, seed=seed, n_init=1)
+        solution = solve(X, Y, 6, seed=seed, n_restarts=0)
         assert np.linalg.matrix_rank((X - X.mean(0))[:, solution.support]) == 6
 
 
 def test_constant_columns_only_give_zero_coefficients():
-    solution = solve(np.ones((10, 4)), data(0, n=10)[1], 2, n_init=2)
+    solution = solve(np.ones((10, 4)), data(0, n=10)[1], 2, n_restarts=1)
     assert solution.support.size == 2
     assert not solution.W.any()
 
@@ -151,7 +152,7 @@ def test_monitor_is_called_once_a_start_and_can_stop():
         seen.append(value)
         return len(seen) == 3
 
-    solution = solve(X, Y, 3, n_init=9, monitor=monitor)
+    solution = solve(X, Y, 3, n_restarts=8, monitor=monitor)
     np.testing.assert_allclose(seen, solution.attributes["objectives_"])
     assert len(seen) == 3
 

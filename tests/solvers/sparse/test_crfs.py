@@ -18,20 +18,20 @@ from rowsparse.solvers.sparse.mtfs import mtfs
 from .test_mtfs import plain, planted, regression
 
 
-def objective(X, Y, W, lam, sigma):
+def objective(X, Y, W, gamma, sigma):
     e = np.sum((Y - X @ W) ** 2, axis=1)
     fit = -2 * sigma**2 * np.exp(-e / (2 * sigma**2)).sum()
-    return fit + 4 * lam * np.sqrt(np.sum(W**2, axis=1) + 1e-7).sum()
+    return fit + 4 * gamma * np.sqrt(np.sum(W**2, axis=1) + 1e-7).sum()
 
 
-def printed_rounds(X, Y, lam, rounds, sigma=None, form="primal"):
+def printed_rounds(X, Y, gamma, rounds, sigma=None, form="primal"):
     """The authors' rounds, in the d x d form or in the n x n form."""
     p, q = np.ones(len(X)), np.ones(X.shape[1])
     for _ in range(rounds):
         if form == "primal":
-            W = np.linalg.solve((X.T * p) @ X + lam * np.diag(q), (X.T * p) @ Y)
+            W = np.linalg.solve((X.T * p) @ X + gamma * np.diag(q), (X.T * p) @ Y)
         else:
-            K = (X / q) @ X.T + lam * np.diag(1 / p)
+            K = (X / q) @ X.T + gamma * np.diag(1 / p)
             W = (X / q).T @ np.linalg.solve(K, Y)
         e = np.sum((Y - X @ W) ** 2, axis=1)
         width = 4 * e.mean() if sigma is None else 2 * sigma**2
@@ -174,7 +174,7 @@ def test_reference_values():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lam": 0.0}, "lam must be a number above 0"),
+        ({"gamma": 0.0}, "gamma must be a number above 0"),
         ({"sigma": "wide"}, "sigma must be 'adaptive', or a number above 0"),
         ({"sigma": 0.0}, "sigma must be 'adaptive', or a number above 0"),
         ({"sigma": None}, "sigma must be 'adaptive', or a number above 0"),

@@ -71,16 +71,16 @@ def test_steps_are_the_formula(shape):
     np.testing.assert_allclose(run.W, W, atol=1e-12)
 
 
-@pytest.mark.parametrize("options", [{}, {"lam": 2.0}])
+@pytest.mark.parametrize("options", [{}, {"gamma": 2.0}])
 def test_sfs_ends_in_a_fixed_point(options):
     X, Y = regression()
     L = np.linalg.norm(X, 2) ** 2
     solution = smoothed_l20(plain(X), Y, 4, tol=1e-15, max_iter=20000, **options)
     V = solution.W - X.T @ (X @ solution.W - Y) / L
     if options:
-        kept = np.sum(V**2, axis=1) > 2 * options["lam"] / L
+        kept = np.sum(V**2, axis=1) > 2 * options["gamma"] / L
         V = V * kept[:, None]
-        charge = 2 * options["lam"] * kept.sum()
+        charge = 2 * options["gamma"] * kept.sum()
     else:
         V, charge = project_l20(V, 4), 0.0
     np.testing.assert_allclose(V, solution.W, atol=1e-6)
@@ -105,7 +105,7 @@ def test_all_features_give_least_squares():
     B = np.linalg.lstsq(X, Y, rcond=None)[0]
     for solution in (
         smoothed_l20(plain(X), Y, 6, tol=1e-14, max_iter=5000),
-        projected_gradient(plain(X), Y, 6, rng=np.random.default_rng(0)),
+        projected_gradient(plain(X), Y, 6, n_restarts=0, rng=np.random.default_rng(0)),
     ):
         np.testing.assert_allclose(solution.W, B, atol=1e-5)
         least = solution.attributes["refitted_objective_"]
@@ -119,8 +119,8 @@ def test_no_answer_is_better_than_the_best_subset(k):
     rng = np.random.default_rng(0)
     for solution in (
         smoothed_l20(plain(X), Y, k),
-        projected_gradient(plain(X), Y, k, rng=rng),
-        projected_gradient(plain(X), Y, k, init="random", n_init=5, rng=rng),
+        projected_gradient(plain(X), Y, k, n_restarts=0, rng=rng),
+        projected_gradient(plain(X), Y, k, init="random", n_restarts=4, rng=rng),
     ):
         refitted = solution.attributes["refitted_objective_"]
         assert least - 1e-9 <= refitted <= solution.objective + 1e-9
@@ -156,12 +156,12 @@ def test_sfs_starts_at_the_l21_solution():
 def test_a_heavier_count_leaves_fewer_rows():
     X, y = planted()
     counts = []
-    for lam in (1e-4, 1e-2, 0.1):
-        selector = SmoothedL20(8, lam=lam, tol=1e-5, max_iter=20000).fit(X, y)
+    for gamma in (1e-4, 1e-2, 0.1):
+        selector = SmoothedL20(8, gamma=gamma, tol=1e-5, max_iter=20000).fit(X, y)
         active = np.count_nonzero(selector.coef_.any(axis=0))
         counts.append(active)
         R = np.eye(3)[y] - X @ selector.coef_.T - selector.intercept_
-        assert selector.objective_ == pytest.approx(np.sum(R**2) + 2 * lam * active, rel=1e-9)
+        assert selector.objective_ == pytest.approx(np.sum(R**2) + 2 * gamma * active, rel=1e-9)
         assert selector.support_.sum() == 8
     assert counts[0] > counts[1] > counts[2]
 
@@ -169,7 +169,7 @@ def test_a_heavier_count_leaves_fewer_rows():
 def test_a_count_that_leaves_too_few_rows_warns():
     X, y = planted()
     with pytest.warns(UserWarning, match="non-zero rows at this penalty"):
-        SmoothedL20(5, lam=100.0).fit(X, y)
+        SmoothedL20(5, gamma=100.0).fit(X, y)
 
 
 # ----------------------------------------------------------------------- projected gradient
@@ -189,7 +189,7 @@ def test_independent_features_are_solved_exactly():
     Q = np.linalg.qr(rng.standard_normal((30, 10)))[0] * rng.uniform(0.5, 2, 10)
     Y = rng.standard_normal((30, 2))
     for k in (1, 3, 6):
-        solution = projected_gradient(plain(Q), Y, k, rng=rng)
+        solution = projected_gradient(plain(Q), Y, k, n_restarts=0, rng=rng)
         assert solution.objective == pytest.approx(best_loss(Q, Y, k))
 
 
@@ -203,7 +203,7 @@ def test_classes_are_coded_and_other_targets_are_not():
     assert selector.objective_ < 1.0  # of which the centred targets have 1 to explain
     labels = np.eye(2, dtype=int)[y]
     for init, target in (("random", y), ("pang", labels)):
-        selector = ProjectedGradient(5, init=init, n_init=2, random_state=0).fit(X, target)
+        selector = ProjectedGradient(5, init=init, n_restarts=1, random_state=0).fit(X, target)
         R = labels - X @ selector.coef_.T - selector.intercept_
         assert selector.objective_ == pytest.approx(np.sum(R**2))
 
@@ -212,12 +212,14 @@ def test_classes_are_coded_and_other_targets_are_not():
 def test_the_best_random_start_is_kept():
     X, y = planted()
     options = {"init": "random", "random_state": 3, "max_iter": 100}
-    many = ProjectedGradient(5, n_init=6, **options).fit(X, y)
+    many = ProjectedGradient(5, n_restarts=5, **options).fit(X, y)
     assert many.objectives_.shape == (6,)
     assert many.objective_ == many.objectives_.min()
-    one = ProjectedGradient(5, n_init=1, **options).fit(X, y)
+    one = ProjectedGradient(5, n_restarts=0, **options).fit(X, y)
     assert one.objective_ == many.objectives_[0]
-    other = ProjectedGradient(5, n_init=1, init="random", random_state=4, max_iter=100).fit(X, y)
+    other = ProjectedGradient(5, n_restarts=0, init="random", random_state=4, max_iter=100).fit(
+        X, y
+    )
     assert other.objective_ != one.objective_
 
 
@@ -248,7 +250,7 @@ def test_divergence_keeps_the_best_coefficients():
 def test_step_can_be_searched():
     X, y = planted()
     pipeline = make_pipeline(
-        ProjectedGradient(5, init="random", n_init=2, max_iter=50, random_state=0),
+        ProjectedGradient(5, init="random", n_restarts=1, max_iter=50, random_state=0),
         LogisticRegression(),
     )
     grid = {"projectedgradient__step": [1e-8, 1e-3]}
@@ -259,7 +261,7 @@ def test_step_can_be_searched():
 
 def test_a_looser_tolerance_stops_sooner():
     X, y = planted()
-    options = {"init": "random", "n_init": 1, "random_state": 0, "max_iter": 5000}
+    options = {"init": "random", "n_restarts": 0, "random_state": 0, "max_iter": 5000}
     loose, tight = (ProjectedGradient(5, tol=t, **options).fit(X, y) for t in (1e-2, 1e-6))
     assert loose.n_iter_ < tight.n_iter_
     assert loose.objective_ > tight.objective_
@@ -282,12 +284,12 @@ def test_reference_values():
 @pytest.mark.parametrize(
     ("cls", "options", "message"),
     [
-        (SmoothedL20, {"lam": -1.0}, "lam must be a number above 0 or None"),
+        (SmoothedL20, {"gamma": -1.0}, "gamma must be a number above 0 or None"),
         (SmoothedL20, {"tol": 0}, "tol must be a number above 0"),
         (SmoothedL20, {"max_iter": 0}, "max_iter must be an integer of at least 1"),
         (ProjectedGradient, {"init": "zero"}, "init must be one of 'pang', 'random'"),
         (ProjectedGradient, {"step": 0.0}, "step must be a number above 0 or None"),
-        (ProjectedGradient, {"n_init": 0}, "n_init must be an integer of at least 1"),
+        (ProjectedGradient, {"n_restarts": -1}, "n_restarts must be an integer of at least 0"),
         (ProjectedGradient, {"tol": "small"}, "tol must be a number above 0"),
         (ProjectedGradient, {"max_iter": 1.5}, "max_iter must be an integer of at least 1"),
     ],

@@ -83,7 +83,7 @@ def test_the_ridge_is_what_the_loss_prefers_features_by():
 @pytest.mark.parametrize("k", [1, 3])
 def test_constraints_hold_and_no_subset_is_beaten(shape, k):
     X, Y = regression(*shape, seed=1)
-    solution = ipfs(plain(X), Y, k, rng=RNG(0))
+    solution = ipfs(plain(X), Y, k, n_restarts=0, rng=RNG(0))
     assert solution.converged
     assert solution.attributes["violation_"] < 1e-4
     support = solution.support
@@ -103,7 +103,7 @@ def test_direct_and_iterative_steps_lead_to_the_same_place(size, monkeypatch):
     monkeypatch.setattr(integer, "_DIRECT_SIZE", size)
     monkeypatch.setattr(integer, "_CG_TOL", 1e-10)
     X, y = planted()
-    solution = ipfs(plain(X), np.eye(3)[y] - 1 / 3, 5, rng=RNG(0))
+    solution = ipfs(plain(X), np.eye(3)[y] - 1 / 3, 5, n_restarts=0, rng=RNG(0))
     assert solution.support.tolist() == [0, 1, 2, 3, 4]
 
 
@@ -128,24 +128,24 @@ def test_hardly_any_ridge_makes_the_choice_arbitrary():
 
 def test_half_of_the_features_start_in_the_middle_of_the_sphere():
     X, Y = regression(30, 8, 2)
-    solution = ipfs(plain(X), Y, 4, rng=RNG(0))
+    solution = ipfs(plain(X), Y, 4, n_restarts=0, rng=RNG(0))
     assert solution.converged
     assert set(solution.support) == {0, 1, 2, 3}
 
 
 def test_all_features_and_constant_ones():
     X, Y = regression(30, 8, 2)
-    solution = ipfs(plain(X), Y, 8, rng=RNG(0))
+    solution = ipfs(plain(X), Y, 8, n_restarts=0, rng=RNG(0))
     assert solution.support.size == 8
     X[:, [2, 5]] = 0.0
-    solution = ipfs(plain(X), Y, 8, rng=RNG(0))
+    solution = ipfs(plain(X), Y, 8, n_restarts=0, rng=RNG(0))
     assert solution.support.tolist() == [0, 1, 3, 4, 6, 7]
-    assert not ipfs(plain(X), 0 * Y, 2, rng=RNG(0)).W.any()
+    assert not ipfs(plain(X), 0 * Y, 2, n_restarts=0, rng=RNG(0)).W.any()
 
 
 def test_the_best_start_is_kept_and_the_first_has_no_noise():
     X, y = small(1)
-    many = IPFS(5, n_init=4, random_state=0).fit(X, y)
+    many = IPFS(5, n_restarts=3, random_state=0).fit(X, y)
     assert many.objectives_.shape == (4,)
     assert many.objective_ == many.objectives_.min()
     for seed in (1, 2):
@@ -189,7 +189,7 @@ def test_reference_values():
         ({"mu": 0.0}, "mu must be a number above 0"),
         ({"rho": 1.0}, "rho must be a number above 1"),
         ({"ridge": 0.0}, "ridge must be a number above 0"),
-        ({"n_init": 0}, "n_init must be an integer of at least 1"),
+        ({"n_restarts": -1}, "n_restarts must be an integer of at least 0"),
         ({"tol": -1.0}, "tol must be a number above 0"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
     ],

@@ -15,7 +15,7 @@ from rowsparse.design import make_design
 from rowsparse.rows import lpinf_penalty, prox_lpinf, row_norms, top_rows
 from rowsparse.solvers.proximal import SquaredLoss, monotone_apg
 from rowsparse.solvers.solution import silent
-from rowsparse.solvers.sparse.lpinf import dual_value, lpinf, penalty_max
+from rowsparse.solvers.sparse.lpinf import dual_value, gamma_max, lpinf
 
 
 def problem(seed=0, n=30, d=60, c=3, informative=5, noise=0.3):
@@ -43,8 +43,8 @@ def n_rows(W):
 @pytest.mark.parametrize("ratio", [0.5, 0.1])
 def test_p_1_with_one_target_equals_lasso(ratio):
     design, Y = problem(c=1)
-    penalty = ratio * penalty_max(SquaredLoss(design, Y), 1.0)
-    answer = lpinf(design, Y, 1, p=1.0, penalty=penalty, tol=1e-10, max_iter=20000)
+    penalty = ratio * gamma_max(SquaredLoss(design, Y), 1.0)
+    answer = lpinf(design, Y, 1, p=1.0, gamma=penalty, tol=1e-10, max_iter=20000)
     lasso = Lasso(alpha=penalty / Y.shape[0], fit_intercept=False, tol=1e-12, max_iter=100000)
     lasso.fit(dense(design), Y[:, 0])
     assert answer.converged
@@ -56,8 +56,8 @@ def test_p_1_with_one_target_equals_lasso(ratio):
 def test_p_1_gap_recomputed_from_the_dual_point(ratio, shape):
     n, d = shape
     design, Y = problem(n=n, d=d)
-    penalty = ratio * penalty_max(SquaredLoss(design, Y), 1.0)
-    answer = lpinf(design, Y, 1, p=1.0, penalty=penalty, max_iter=20000)
+    penalty = ratio * gamma_max(SquaredLoss(design, Y), 1.0)
+    answer = lpinf(design, Y, 1, p=1.0, gamma=penalty, max_iter=20000)
     T = answer.attributes["dual_coef_"]
     assert np.abs(dense(design).T @ T).sum(axis=1).max() <= penalty * (1 + 1e-9)
     F = objective(design, Y, answer.W, penalty, 1.0)
@@ -84,25 +84,25 @@ def test_weak_duality_at_random_points():
 
 @pytest.mark.parametrize("p", [0.0, 0.25, 0.5, 0.75, 1.0])
 @pytest.mark.parametrize("init", ["ridge", "continuation", "zero", "best"])
-def test_no_row_above_penalty_max(p, init):
+def test_no_row_above_gamma_max(p, init):
     design, Y = problem()
-    upper = penalty_max(SquaredLoss(design, Y), p)
-    assert n_rows(lpinf(design, Y, 1, p=p, penalty=1.001 * upper, init=init).W) == 0
+    upper = gamma_max(SquaredLoss(design, Y), p)
+    assert n_rows(lpinf(design, Y, 1, p=p, gamma=1.001 * upper, init=init).W) == 0
 
 
 def test_a_row_below_lambda_max():
     design, Y = problem()
-    upper = penalty_max(SquaredLoss(design, Y), 1.0)
+    upper = gamma_max(SquaredLoss(design, Y), 1.0)
     assert upper == pytest.approx(np.abs(dense(design).T @ Y).sum(axis=1).max())
-    assert n_rows(lpinf(design, Y, 1, p=1.0, penalty=0.98 * upper).W) >= 1
+    assert n_rows(lpinf(design, Y, 1, p=1.0, gamma=0.98 * upper).W) >= 1
 
 
 @pytest.mark.parametrize("p", [0.0, 0.25, 0.5, 0.75, 1.0])
 @pytest.mark.parametrize("init", ["ridge", "continuation", "zero"])
 def test_objective_never_rises_and_ends_stationary(p, init):
     design, Y = problem(seed=3)
-    penalty = 0.02 * penalty_max(SquaredLoss(design, Y), p)
-    answer = lpinf(design, Y, 1, p=p, penalty=penalty, init=init, max_iter=20000)
+    penalty = 0.02 * gamma_max(SquaredLoss(design, Y), p)
+    answer = lpinf(design, Y, 1, p=p, gamma=penalty, init=init, max_iter=20000)
     assert answer.converged
     scale = answer.history[0]
     assert np.all(np.diff(answer.history) <= 1e-12 * scale)
@@ -120,7 +120,7 @@ def test_penalty_none_leaves_exactly_k_rows(p, k):
     answer = lpinf(design, Y, k, p=p)
     assert n_rows(answer.W) == k
     assert answer.objective == pytest.approx(
-        objective(design, Y, answer.W, answer.attributes["penalty_"], p)
+        objective(design, Y, answer.W, answer.attributes["gamma_"], p)
     )
     assert set(top_rows(answer.scores, k)) == set(np.flatnonzero(answer.W.any(axis=1)))
 
@@ -134,9 +134,9 @@ def test_informative_rows_are_found(p):
 @pytest.mark.parametrize("p", [0.0, 0.5, 0.75])
 def test_best_is_the_better_of_ridge_and_continuation(p):
     design, Y = problem(seed=11, noise=2.0)
-    penalty = 0.05 * penalty_max(SquaredLoss(design, Y), p)
+    penalty = 0.05 * gamma_max(SquaredLoss(design, Y), p)
     each = {
-        init: lpinf(design, Y, 1, p=p, penalty=penalty, init=init).objective
+        init: lpinf(design, Y, 1, p=p, gamma=penalty, init=init).objective
         for init in ("ridge", "continuation", "best")
     }
     assert each["best"] == min(each.values())
@@ -144,7 +144,7 @@ def test_best_is_the_better_of_ridge_and_continuation(p):
 
 def test_start_is_irrelevant_for_p_1():
     design, Y = problem()
-    values = [lpinf(design, Y, 1, p=1.0, penalty=5.0, init=init).objective
+    values = [lpinf(design, Y, 1, p=1.0, gamma=5.0, init=init).objective
               for init in ("ridge", "continuation", "zero", "best")]  # fmt: skip
     assert len(set(values)) == 1
 
@@ -152,7 +152,7 @@ def test_start_is_irrelevant_for_p_1():
 def test_p_0_keeps_the_rows_that_pay_for_themselves():
     design, Y = problem(seed=13, n=40, d=8)
     penalty = 1.0
-    answer = lpinf(design, Y, 1, p=0.0, penalty=penalty)
+    answer = lpinf(design, Y, 1, p=0.0, gamma=penalty)
     chosen = np.flatnonzero(answer.W.any(axis=1))
     X = dense(design)[:, chosen]
     B = np.linalg.lstsq(X, Y, rcond=None)[0]
@@ -169,9 +169,9 @@ def test_scaling_x_and_y_scales_the_answer(scale_x):
     p, t = 0.5, 7.0
     plain, _ = make_design(X, center=False, scale=False)
     scaled, _ = make_design(scale_x * X, center=False, scale=False)
-    penalty = 0.1 * penalty_max(SquaredLoss(plain, Y), p)
-    a = lpinf(plain, Y, 1, p=p, penalty=penalty)
-    b = lpinf(scaled, t * Y, 1, p=p, penalty=penalty * t ** (2 - p) * scale_x**p)
+    penalty = 0.1 * gamma_max(SquaredLoss(plain, Y), p)
+    a = lpinf(plain, Y, 1, p=p, gamma=penalty)
+    b = lpinf(scaled, t * Y, 1, p=p, gamma=penalty * t ** (2 - p) * scale_x**p)
     np.testing.assert_allclose(b.W * scale_x / t, a.W, atol=2e-5)
 
 
@@ -197,7 +197,7 @@ def test_zero_targets_give_zero():
     design, Y = problem()
     for penalty in (None, 1.0):
         for p in (0.0, 0.5, 1.0):
-            answer = lpinf(design, 0 * Y, 3, p=p, penalty=penalty)
+            answer = lpinf(design, 0 * Y, 3, p=p, gamma=penalty)
             assert not answer.W.any()
             assert answer.objective == 0.0
 
@@ -210,7 +210,7 @@ def test_monitor_sees_each_objective_and_stops():
         seen.append(F)
         return len(seen) >= 7
 
-    answer = lpinf(design, Y, 1, p=1.0, penalty=1.0, monitor=watch)
+    answer = lpinf(design, Y, 1, p=1.0, gamma=1.0, monitor=watch)
     assert len(seen) == 7
     np.testing.assert_array_equal(seen, answer.history)
     assert not answer.converged
@@ -235,9 +235,9 @@ def test_gram_and_product_forms_agree():
 
 def test_published_p_1_never_removes_a_row_and_is_worse():
     design, Y = problem()
-    penalty = 0.5 * penalty_max(SquaredLoss(design, Y), 1.0)
-    right = lpinf(design, Y, 1, p=1.0, penalty=penalty)
-    printed = lpinf(design, Y, 1, p=1.0, penalty=penalty, variant="published", max_iter=300)
+    penalty = 0.5 * gamma_max(SquaredLoss(design, Y), 1.0)
+    right = lpinf(design, Y, 1, p=1.0, gamma=penalty)
+    printed = lpinf(design, Y, 1, p=1.0, gamma=penalty, variant="published", max_iter=300)
     assert n_rows(printed.W) == 60
     assert n_rows(right.W) < 20
     assert printed.objective > 1.01 * right.objective

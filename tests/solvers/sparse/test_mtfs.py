@@ -16,7 +16,7 @@ from rowsparse.solvers.sparse.mtfs import mtfs
 
 PENALTIES = ["l21", "l21_squared"]
 
-# MTFS(2, lam=10) on the iris data.
+# MTFS(2, gamma=10) on the iris data.
 IRIS_OBJECTIVE = 28.67924202401
 IRIS_SETOSA = [0.0, 0.2612687060, -0.0839750289, -0.2533062126]
 
@@ -65,22 +65,22 @@ def alternation(X, Y, gam, rounds=4000, eps=1e-26):
 def test_is_scikit_learns_multi_task_lasso(share):
     X, y = load_iris(return_X_y=True)
     Z, Y = StandardScaler().fit_transform(X), np.eye(3)[y]
-    lam = share * np.linalg.norm(Z.T @ (Y - Y.mean(axis=0)), axis=1).max()
-    ours = MTFS(2, lam=lam, tol=1e-12).fit(X, y)
-    theirs = MultiTaskLasso(alpha=lam / len(y), tol=1e-12, max_iter=100000).fit(Z, Y)
+    gamma = share * np.linalg.norm(Z.T @ (Y - Y.mean(axis=0)), axis=1).max()
+    ours = MTFS(2, gamma=gamma, tol=1e-12).fit(X, y)
+    theirs = MultiTaskLasso(alpha=gamma / len(y), tol=1e-12, max_iter=100000).fit(Z, Y)
     np.testing.assert_allclose(ours.coef_ * X.std(axis=0), theirs.coef_, atol=1e-6)
     np.testing.assert_allclose(
         X @ ours.coef_.T + ours.intercept_, Z @ theirs.coef_.T + theirs.intercept_, atol=1e-6
     )
-    assert ours.lam_ == lam
+    assert ours.gamma_ == gamma
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_optimality_conditions(penalty):
     X, Y = regression()
-    lam = 8.0 if penalty == "l21" else 1.5
-    solution = mtfs(plain(X), Y, lam, penalty=penalty, tol=1e-12)
-    slope = lam if penalty == "l21" else lam * norm21(solution.W)
+    gamma = 8.0 if penalty == "l21" else 1.5
+    solution = mtfs(plain(X), Y, gamma, penalty=penalty, tol=1e-12)
+    slope = gamma if penalty == "l21" else gamma * norm21(solution.W)
     pull = np.linalg.norm(X.T @ (Y - X @ solution.W), axis=1)
     active = solution.W.any(axis=1)
     assert 0 < active.sum() < 30
@@ -91,18 +91,18 @@ def test_optimality_conditions(penalty):
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_gap_recomputed_from_scratch(penalty):
     X, Y = regression()
-    lam = 8.0 if penalty == "l21" else 1.5
-    solution = mtfs(plain(X), Y, lam, penalty=penalty, tol=1e-6)
+    gamma = 8.0 if penalty == "l21" else 1.5
+    solution = mtfs(plain(X), Y, gamma, penalty=penalty, tol=1e-6)
     W, T = solution.W, solution.attributes["dual_coef_"]
     value = 0.5 * np.sum((Y - X @ W) ** 2)
     dual = np.vdot(Y, T) - 0.5 * np.sum(T**2)
     peak = np.linalg.norm(X.T @ T, axis=1).max()
     if penalty == "l21":
-        value += lam * norm21(W)
-        assert peak <= lam * (1 + 1e-12)
+        value += gamma * norm21(W)
+        assert peak <= gamma * (1 + 1e-12)
     else:
-        value += 0.5 * lam * norm21(W) ** 2
-        dual -= 0.5 * peak**2 / lam
+        value += 0.5 * gamma * norm21(W) ** 2
+        dual -= 0.5 * peak**2 / gamma
     assert solution.objective == pytest.approx(value, rel=1e-12)
     assert solution.attributes["gap_"] == pytest.approx(value - dual, abs=1e-9 * value)
     assert solution.converged
@@ -123,7 +123,7 @@ def test_squared_norm_has_the_same_path():
     np.testing.assert_allclose(squared.W, same.W, atol=1e-6)
     tuned, tuned_squared = (mtfs(plain(X), Y, None, k=4, penalty=p) for p in PENALTIES)
     np.testing.assert_array_equal(tuned.W, tuned_squared.W)
-    factor = tuned.attributes["lam_"] / tuned_squared.attributes["lam_"]
+    factor = tuned.attributes["gamma_"] / tuned_squared.attributes["gamma_"]
     assert factor == pytest.approx(norm21(tuned.W))
     assert tuned_squared.attributes["gap_"] <= 2e-6 * tuned_squared.objective
 
@@ -131,14 +131,14 @@ def test_squared_norm_has_the_same_path():
 def test_one_round_is_not_enough_and_says_so():
     X, y = planted()
     with pytest.warns(UserWarning, match="did not converge"):
-        selector = MTFS(5, lam=1.0, max_iter=1, tol=1e-9).fit(X, y)
+        selector = MTFS(5, gamma=1.0, max_iter=1, tol=1e-9).fit(X, y)
     assert not selector.converged_
     assert selector.gap_ > 1e-9
 
 
 # ------------------------------------------------------------------------- exactly k rows
 @pytest.mark.parametrize("k", [1, 3, 5, 12, 40])
-def test_lam_is_tuned_to_exactly_k_rows(k):
+def test_gamma_is_tuned_to_exactly_k_rows(k):
     X, y = planted()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -146,7 +146,7 @@ def test_lam_is_tuned_to_exactly_k_rows(k):
     assert selector.n_active_ == k == np.count_nonzero(selector.coef_.any(axis=0))
     np.testing.assert_array_equal(selector.support_, selector.coef_.any(axis=0))
     assert selector.gap_ <= 1e-6
-    again = MTFS(k, lam=selector.lam_).fit(X, y)
+    again = MTFS(k, gamma=selector.gamma_).fit(X, y)
     np.testing.assert_array_equal(again.support_, selector.support_)
 
 
@@ -168,7 +168,7 @@ def test_rows_that_enter_together_are_cut_by_their_norm():
 def test_a_penalty_that_leaves_too_few_rows_warns():
     X, y = planted()
     with pytest.warns(UserWarning, match="MTFS has 0 non-zero rows at this penalty"):
-        selector = MTFS(2, lam=1e4).fit(X, y)
+        selector = MTFS(2, gamma=1e4).fit(X, y)
     assert selector.n_active_ == 0
     Yc = np.eye(3)[y] - 1 / 3
     strongest = np.argsort(-np.linalg.norm(X.T @ Yc, axis=1))[:2]
@@ -190,18 +190,18 @@ def test_a_given_penalty_is_in_the_units_of_the_data(penalty):
     x, y = 2.0**300, 2.0**-250
     factor = x * y if penalty == "l21" else x * x
     options = {"penalty": penalty, "standardize": False, "tol": 1e-10}
-    ordinary = MTFS(3, lam=2.0, **options).fit(X, Y)
-    extreme = MTFS(3, lam=2.0 * factor, **options).fit(X * x, Y * y)
-    assert extreme.lam_ == pytest.approx(2.0 * factor)
+    ordinary = MTFS(3, gamma=2.0, **options).fit(X, Y)
+    extreme = MTFS(3, gamma=2.0 * factor, **options).fit(X * x, Y * y)
+    assert extreme.gamma_ == pytest.approx(2.0 * factor)
     np.testing.assert_allclose(extreme.coef_ * x / y, ordinary.coef_, atol=1e-5)
     assert extreme.objective_ / y / y == pytest.approx(ordinary.objective_, rel=1e-8)
     np.testing.assert_allclose(extreme.dual_coef_ / y, ordinary.dual_coef_, atol=1e-3)
 
 
 def test_reference_values():
-    # Both checked against MultiTaskLasso(alpha=lam / 150) on standardised data.
+    # Both checked against MultiTaskLasso(alpha=gamma / 150) on standardised data.
     X, y = load_iris(return_X_y=True)
-    selector = MTFS(2, lam=10.0, tol=1e-12).fit(X, y)
+    selector = MTFS(2, gamma=10.0, tol=1e-12).fit(X, y)
     assert selector.objective_ == pytest.approx(IRIS_OBJECTIVE, rel=1e-9)
     np.testing.assert_allclose(selector.coef_[0], IRIS_SETOSA, atol=1e-6)
     Z, Y = StandardScaler().fit_transform(X), np.eye(3)[y] - 1 / 3
@@ -213,8 +213,8 @@ def test_reference_values():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"lam": 0.0}, "lam must be a number above 0"),
-        ({"lam": "big"}, "lam must be a number above 0 or None"),
+        ({"gamma": 0.0}, "gamma must be a number above 0"),
+        ({"gamma": "big"}, "gamma must be a number above 0 or None"),
         ({"penalty": "l1"}, "penalty must be one of 'l21', 'l21_squared'"),
         ({"tol": 0.0}, "tol must be a number above 0"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1"),

@@ -155,7 +155,7 @@ def test_at_most_k_rows_and_never_below_rfs(k, init):
         assert answer.objective == pytest.approx(
             objective(design, Y, answer.W, answer.b, 0.5), rel=1e-9
         )
-        assert answer.attributes["gap_"] <= 1e-7 * answer.objective
+        assert answer.attributes["refit_gap_"] <= 1e-7 * answer.objective
         assert answer.converged
         assert answer.n_iter == answer.history.size
 

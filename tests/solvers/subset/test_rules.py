@@ -18,7 +18,7 @@ def test_included_excluded_and_constant_features_may_not_enter():
     assert rules.include == (1,)
     assert np.flatnonzero(rules.allowed).tolist() == [0, 2, 3]
     assert np.flatnonzero(rules.excluded).tolist() == [5]
-    assert not rules.deadline.passed()
+    assert not rules.deadline.expired()
     rules.exclude_all_but(np.array([1, 3]))
     assert np.flatnonzero(rules.allowed).tolist() == [3]
     assert np.flatnonzero(rules.excluded).tolist() == [0, 2, 4, 5]
@@ -34,4 +34,4 @@ def test_the_least_gain_is_the_tolerance_or_rounding(dtype, least):
 
 def test_the_deadline_is_that_of_the_caller():
     X, Y = data(0, d=6)
-    assert Rules.of(problem_of(X, Y), 3, (), (), 1e-9, Deadline(0.0)).deadline.passed()
+    assert Rules.of(problem_of(X, Y), 3, (), (), 1e-9, Deadline(0.0)).deadline.expired()

@@ -134,7 +134,16 @@ def test_both_projections_are_the_generalised_eigenvectors(kind, shape):
 @pytest.mark.parametrize("alpha", [1e-3, 0.1])
 def test_with_a_fixed_alpha_the_objective_never_rises(shape, alpha):
     X, y = planted(0, *shape)
-    solution = slap(design_of(X), np.eye(3)[y], 3, alpha=alpha, tol=1e-9, max_iter=40)
+    solution = slap(
+        design_of(X),
+        np.eye(3)[y],
+        3,
+        gamma=1.0,
+        n_neighbors=5,
+        alpha=alpha,
+        tol=1e-9,
+        max_iter=40,
+    )
     assert np.all(np.diff(solution.history) <= 1e-9 * solution.history[:-1])
 
 
@@ -142,7 +151,7 @@ def test_with_a_fixed_alpha_the_objective_never_rises(shape, alpha):
 def test_the_objective_is_its_formula(alpha):
     X, y = planted(1, 40, 30)
     Z = standardised(X)
-    selector = SLAP(5, gamma=2.0, alpha=alpha).fit(X, y)
+    selector = SLAP(5, gamma=2.0, similarity_weight=alpha).fit(X, y)
     U = Z @ selector.components_.T
     np.testing.assert_allclose(U.T @ U, np.eye(3), atol=1e-9)
     D = np.where((y[:, None] == y) & ~np.eye(40, dtype=bool), distances(U), np.inf)
@@ -189,7 +198,7 @@ def test_extreme_penalties_on_dependent_columns(shape, gamma):
     X[:, 6] = X[:, 3] + X[:, 4]
     X[:, 7] = X[:, 3]
     for alpha in (None, 1e-9, 1e9):
-        scores = SLAP(3, gamma=gamma, alpha=alpha).fit(X, y).scores_
+        scores = SLAP(3, gamma=gamma, similarity_weight=alpha).fit(X, y).scores_
         assert np.isfinite(scores).all()
         assert scores[3] == pytest.approx(scores[7], abs=1e-3 * scores.max())
 
@@ -261,7 +270,7 @@ def test_permuted_columns():
         ({"gamma": 0.0}, "gamma must be a number above 0"),
         ({"n_components": 0}, "n_components must be an integer of at least 1 or None"),
         ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1"),
-        ({"alpha": 0.0}, "alpha must be a number above 0 or None"),
+        ({"similarity_weight": 0.0}, "similarity_weight must be a number above 0 or None"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1"),
         ({"tol": 0.0}, "tol must be a number above 0"),
     ],

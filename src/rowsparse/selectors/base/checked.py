@@ -46,7 +46,7 @@ _SHARED: Allowed = {
     "standardize": Flag(),
     "task": OneOf(TASKS),
     "class_weight": Such("'balanced', a dict", _is_class_weight, optional=True),
-    "n_init": Number(low=1, integer=True),
+    "n_restarts": Number(low=0, integer=True),
     "tol": Number(low=0.0, low_open=True),
     "max_iter": Number(low=1, integer=True),
     "time_limit": Number(low=0.0, low_open=True, optional=True),
@@ -58,7 +58,7 @@ _SHARED: Allowed = {
     ),
     "include": Anything(),
     "exclude": Anything(),
-    "groups": Anything(),
+    "feature_groups": Anything(),
 }
 
 

@@ -33,6 +33,8 @@ _OBJECTIVE_LIKE = frozenset(
 )
 
 
+# Differences from the objective, which are shown as shares of it.
+_GAPS = frozenset({"gap_", "refit_gap_"})
 # Norms of columns as they are that differ by more than this make their products singular.
 _MAX_SPREAD = 1e6
 
@@ -222,7 +224,10 @@ class LinearSelector(BaseSelector):
         varies = problem.design.column_norms() > 0
         support = self._support_of(solution, problem.k, varies)
         self._forget_last_fit()
-        self.coef_, self.intercept_ = problem.model(solution.W, solution.b)
+        coef, intercept = problem.model(solution.W, solution.b)
+        single = targets.single_output
+        self.coef_ = coef[0] if single else coef
+        self.intercept_ = float(intercept[0]) if single else intercept
         self.objective_ = problem.restored("objective", solution.objective)
         self.history_ = problem.restored("objective", solution.history)
         self.n_iter_ = solution.n_iter
@@ -231,8 +236,8 @@ class LinearSelector(BaseSelector):
             kind = "objective" if name in _OBJECTIVE_LIKE else name.removesuffix("_")
             known = kind in problem.dimensions
             setattr(self, name, problem.restored(kind, value) if known else value)
-        if "gap_" in solution.attributes:
-            self.gap_ = relative_gap(solution.objective, solution.attributes["gap_"])
+        for name in _GAPS & solution.attributes.keys():
+            setattr(self, name, relative_gap(solution.objective, solution.attributes[name]))
         if self.decides_alone is not None and getattr(self, self.decides_alone) is not None:
             self.order_ = np.argsort(-np.where(varies, solution.scores, -1.0), kind="stable")
         self._expose_targets(targets)

@@ -16,7 +16,7 @@ from rowsparse.solvers.solution import Solution
 class RidgeRanking(SquaredLossSelector):
     """Rank features by their coefficients in a ridge regression on all of them.
 
-    Minimises ||Y - XW - 1b'||_F^2 + lam ||W||_F^2 in closed form and keeps the k rows of W with
+    Minimises ||Y - XW - 1b'||_F^2 + ridge ||W||_F^2 in closed form and keeps the k rows of W with
     the largest norms. Correlated features share their coefficients, so that a strong group of
     them can hide behind a weaker lone one: a baseline, and the start that Kong & Ding (2014) take.
 
@@ -24,7 +24,7 @@ class RidgeRanking(SquaredLossSelector):
     ----------
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
-    lam : float, default=1.0
+    ridge : float, default=1.0
         Weight of the ridge; the papers do not print one.
     fit_intercept : bool, default=True
         Whether b is free.
@@ -52,32 +52,32 @@ class RidgeRanking(SquaredLossSelector):
     array([2, 3])
     """
 
-    decides_alone = "lam"
+    decides_alone = "ridge"
 
     allowed: ClassVar[Allowed] = {
-        "lam": Number(low=0.0, low_open=True),
+        "ridge": Number(low=0.0, low_open=True),
     }
 
     def __init__(
         self,
         n_features_to_select: int | float = 10,
         *,
-        lam: float = 1.0,
+        ridge: float = 1.0,
         fit_intercept: bool = True,
         standardize: bool = True,
         task: str = "auto",
         class_weight: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.lam = lam
+        self.ridge = ridge
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.task = task
         self.class_weight = class_weight
 
     def _dimensions(self) -> dict[str, Dimension]:
-        return {"lam": Dimension(x=2)}
+        return {"ridge": Dimension(x=2)}
 
     def _solve_squared(self, problem: Problem) -> Solution:
-        lam = problem.scaled("lam", self.lam)
-        return ridge_ranking(problem.design, problem.Y, lam, monitor=problem.monitor)
+        ridge = problem.scaled("ridge", self.ridge)
+        return ridge_ranking(problem.design, problem.Y, ridge, monitor=problem.monitor)

@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rowsparse._arrays import Array, Index, Mask
+from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Anything, Number, Several
 from rowsparse.deep.torch_tools import (
     Backend,
-    Clock,
     import_torch,
     on_host,
     resolve_device,
@@ -95,13 +95,13 @@ class DeepSelector(ScoreSelector):
         return NetworkData(X, units.mean[varies], units.inv_scale[varies], varies)
 
     @contextmanager
-    def _training(self) -> Iterator[tuple[Backend, np.random.Generator, Clock]]:
-        """The device, two sources of random numbers and a running clock."""
+    def _training(self) -> Iterator[tuple[Backend, np.random.Generator, Deadline]]:
+        """The device, two sources of random numbers and a deadline."""
         rng = generator(self.random_state)
         torch = import_torch(type(self).__name__)
         backend = Backend.seeded(torch, self.device_, rng)
         with backend.training():
-            yield backend, rng, Clock(self.time_limit)
+            yield backend, rng, Deadline(self.time_limit)
 
     def _warn_unless(self, converged: bool) -> None:
         if converged:

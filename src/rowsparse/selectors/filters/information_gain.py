@@ -36,10 +36,10 @@ class InformationGain(ScoreSelector):
         long as that shortens the description of the data (Fayyad and Irani 1993). "weka" does so
         with the price of a cut as in Weka's attribute evaluation, which is lower where values are
         tied. "equal_width" divides the range into ``bins`` equal parts, "mean_std" into three at
-        the mean -/+ ``alpha`` standard deviations. "none" takes every distinct value for a state.
+        the mean -/+ ``bin_width`` standard deviations. "none" makes every distinct value a state.
     bins : int, default=10
         Number of states for "equal_width".
-    alpha : float, default=0.5
+    bin_width : float, default=0.5
         Half the width of the middle state for "mean_std", in standard deviations.
     tie_break : {"best_cut", "index"}, default="best_cut"
         What decides between equal scores, as of the many features without any accepted cut in
@@ -82,7 +82,7 @@ class InformationGain(ScoreSelector):
     allowed: ClassVar[Allowed] = {
         "discretize": OneOf(DISCRETIZATIONS),
         "bins": Number(low=2, high=2**16, integer=True),
-        "alpha": Number(low=0.0),
+        "bin_width": Number(low=0.0),
         "tie_break": OneOf(TIE_BREAKS),
     }
 
@@ -92,7 +92,7 @@ class InformationGain(ScoreSelector):
         *,
         discretize: Discretization = "mdl",
         bins: int = 10,
-        alpha: float = 0.5,
+        bin_width: float = 0.5,
         tie_break: Literal["best_cut", "index"] = "best_cut",
         aggregate: Aggregate = "mean",
         task: str = "auto",
@@ -100,7 +100,7 @@ class InformationGain(ScoreSelector):
         self.n_features_to_select = n_features_to_select
         self.discretize = discretize
         self.bins = bins
-        self.alpha = alpha
+        self.bin_width = bin_width
         self.tie_break = tie_break
         self.aggregate = aggregate
         self.task = task
@@ -120,7 +120,7 @@ class InformationGain(ScoreSelector):
             2 if several else Y.shape[1],
             discretization=self.discretize,
             bins=int(self.bins),
-            alpha=float(self.alpha),
+            bin_width=float(self.bin_width),
         )
         rule: Aggregate = self.aggregate if several else "mean"
         scores, cut_gains = aggregate_labels(gains, rule), aggregate_labels(best_cuts, rule)

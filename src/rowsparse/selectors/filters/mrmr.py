@@ -14,7 +14,7 @@ from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import group_statistics
 from rowsparse.solvers.filters.correlation import varying_targets
 from rowsparse.solvers.filters.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
-from rowsparse.solvers.filters.mrmr import CRITERIA, Criterion, Selection, mrmr
+from rowsparse.solvers.filters.mrmr import CRITERIA, Criterion, MrmrResult, mrmr
 from rowsparse.solvers.filters.relevance import Aggregate, varying_labels
 from rowsparse.solvers.filters.univariate import varying
 
@@ -42,12 +42,12 @@ class MRMR(ScoreSelector):
         See above. "auto" is "mid" for classes and labels, and "fcq" for numbers, which "mid" and
         "miq" do not take.
     discretize : {"mean_std", "mdl", "weka", "equal_width", "none"}, default="mean_std"
-        For "mid" and "miq": three states, below, within and above mean -/+ alpha standard
+        For "mid" and "miq": three states, below, within and above mean -/+ ``bin_width`` standard
         deviations; cuts by minimum description length (Fayyad and Irani), at the paper's price of
         a cut ("mdl") or at Weka's ("weka", see :class:`InformationGain`); equal parts of the
         range; or the values as they are, for data that are discrete. "mdl" and "weka" cut for one
         target at a time: several labels need ``aggregate="mean_rank"``.
-    alpha : float, default=0.5
+    bin_width : float, default=0.5
         Half the width of the middle state of "mean_std", in standard deviations.
     bins : int, default=10
         Number of parts of "equal_width".
@@ -101,7 +101,7 @@ class MRMR(ScoreSelector):
     allowed: ClassVar[Allowed] = {
         "criterion": OneOf(("auto", *CRITERIA)),
         "discretize": OneOf(DISCRETIZATIONS),
-        "alpha": Number(low=0.0),
+        "bin_width": Number(low=0.0),
         "bins": Number(low=2, integer=True),
         "pool": Number(low=1, integer=True, optional=True),
     }
@@ -112,7 +112,7 @@ class MRMR(ScoreSelector):
         *,
         criterion: Criterion | Literal["auto"] = "auto",
         discretize: Discretization = "mean_std",
-        alpha: float = 0.5,
+        bin_width: float = 0.5,
         bins: int = 10,
         pool: int | None = None,
         aggregate: Aggregate = "mean",
@@ -121,7 +121,7 @@ class MRMR(ScoreSelector):
         self.n_features_to_select = n_features_to_select
         self.criterion = criterion
         self.discretize = discretize
-        self.alpha = alpha
+        self.bin_width = bin_width
         self.bins = bins
         self.pool = pool
         self.aggregate = aggregate
@@ -142,8 +142,8 @@ class MRMR(ScoreSelector):
             sample.k,
             criterion=criterion,
             discretization=self.discretize,
-            alpha=self.alpha,
             bins=self.bins,
+            bin_width=self.bin_width,
             pool=self.pool,
             aggregate=self.aggregate,
         )
@@ -179,7 +179,7 @@ class MRMR(ScoreSelector):
         return Y
 
 
-def _choice(found: Selection, columns: Index, varies: Mask) -> Choice:
+def _choice(found: MrmrResult, columns: Index, varies: Mask) -> Choice:
     """From the columns that vary to all columns."""
     scores, relevance = np.zeros(varies.size), np.zeros(varies.size)
     relevance[columns] = found.relevance

@@ -16,7 +16,7 @@ from rowsparse.solvers.filters.class_statistics import GroupStatistics, group_st
 from rowsparse.solvers.filters.correlation import explained_ratio, varying_targets
 from rowsparse.solvers.filters.relevance import Aggregate, aggregate_labels
 from rowsparse.solvers.filters.univariate import (
-    Comparison,
+    GroupPair,
     against_the_rest,
     between_and_within,
     by_score_then_between,
@@ -31,7 +31,7 @@ MULTILABEL = ("joint", "binary_relevance")
 MULTICLASS = ("pairwise_sum", "ovr_max", "ovr_mean", "first_two")
 
 
-def _compared_labels(sample: Sample) -> tuple[list[Comparison], Array, GroupStatistics]:
+def _compared_labels(sample: Sample) -> tuple[list[GroupPair], Array, GroupStatistics]:
     """Every label that varies as a problem of two classes."""
     found = label_comparisons(sample.X, sample.labels.Y, sample.weights)
     if not found[0]:
@@ -375,7 +375,7 @@ class TTest(WeightedScoreSelector):
             values.max(axis=0) if self.multiclass == "ovr_max" else values.mean(axis=0)
         )
 
-    def _tested(self, comparisons: list[Comparison], *, pooled: bool) -> Array:
+    def _tested(self, comparisons: list[GroupPair], *, pooled: bool) -> Array:
         """t of all comparisons that have enough samples."""
         equal_var = pooled if self.equal_var == "auto" else bool(self.equal_var)
         tested = [t_values(pair, equal_var=equal_var, ddof=self.ddof) for pair in comparisons]

@@ -85,8 +85,8 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         How to choose.
     ebic_gamma : float, default=1.0
         Weight of the number of possible choices in "ebic"; 0 is BIC.
-    include, exclude, groups, fit_intercept, standardize, task, class_weight
-        As in :class:`TopK`; with ``groups``, k counts groups of columns.
+    include, exclude, feature_groups, fit_intercept, standardize, task, class_weight
+        As in :class:`TopK`; with ``feature_groups``, k counts groups of columns.
     n_restarts : int, optional
         As in :class:`TopK`, for the selection from all samples.
     n_jobs : int, optional
@@ -97,7 +97,7 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
     Attributes
     ----------
     n_features_, alpha_ : int, float
-        What was chosen; with ``groups``, the number of groups.
+        What was chosen; with ``feature_groups``, the number of groups.
     cv_results_ : dict of arrays
         "n_features" and "alpha" of each candidate, "mean_test_score", "std_test_score" and
         "split0_test_score", ...; for rule "ebic" the values "ebic" in place of scores.
@@ -148,7 +148,7 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         ebic_gamma: float = 1.0,
         include: Any = None,
         exclude: Any = None,
-        groups: Any = None,
+        feature_groups: Any = None,
         n_restarts: int | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
@@ -167,7 +167,7 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         self.ebic_gamma = ebic_gamma
         self.include = include
         self.exclude = exclude
-        self.groups = groups
+        self.feature_groups = feature_groups
         self.n_restarts = n_restarts
         self.fit_intercept = fit_intercept
         self.standardize = standardize
@@ -218,7 +218,7 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
             alpha=alpha,
             include=self.include,
             exclude=self.exclude,
-            groups=self.groups,
+            feature_groups=self.feature_groups,
             fit_intercept=self.fit_intercept,
             standardize=self.standardize,
             task=self.task,
@@ -244,7 +244,10 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         scorer = FoldScorer.of(self.estimator, self.scoring, data.task)
         asked = data.constraints
         selector = self._topk(1, alphas[0], seed).set_params(
-            include=asked.include, exclude=asked.exclude, groups=asked.groups, task=data.task
+            include=asked.include,
+            exclude=asked.exclude,
+            feature_groups=asked.groups,
+            task=data.task,
         )
         tasks = (
             delayed(score_fold)(data, train, test, clone(selector), alphas, k_max, scorer, seed)

@@ -17,15 +17,15 @@ class CDLSR(SquaredLossSelector):
 
     Minimises ||Y - XW - 1b'||_F^2 over coefficient matrices with at most k non-zero rows. From
     k random features, each is moved in turn to the place where it fits best while the
-    coefficients are held, then the coefficients are fitted again; the best of ``n_init`` random
-    starts is kept.
+    coefficients are held, then the coefficients are fitted again; the best of
+    ``n_restarts + 1`` random starts is kept.
 
     Parameters
     ----------
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
-    n_init : int, default=40
-        Number of random starts.
+    n_restarts : int, default=39
+        Random starts after the first; the paper has 40 starts in all.
     variant : {"corrected", "published"}, default="corrected"
         "corrected" sweeps until no feature moves and refits the coefficients. "published" stops
         by the authors' rule on the relative change of the objective and leaves the coefficients
@@ -55,7 +55,7 @@ class CDLSR(SquaredLossSelector):
     refitted_objective_, published_objective_ : float
         The same with the coefficients refitted on the support, and as the published algorithm
         leaves them; ``objective_`` is one of the two.
-    objectives_ : array of shape (n_init,)
+    objectives_ : array of shape (n_restarts + 1,)
         Refitted objective of every start.
 
     References
@@ -76,7 +76,7 @@ class CDLSR(SquaredLossSelector):
         self,
         n_features_to_select: int | float = 10,
         *,
-        n_init: int = 40,
+        n_restarts: int = 39,
         variant: Variant = "corrected",
         fit_intercept: bool = True,
         standardize: bool = True,
@@ -87,7 +87,7 @@ class CDLSR(SquaredLossSelector):
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.n_init = n_init
+        self.n_restarts = n_restarts
         self.variant = variant
         self.fit_intercept = fit_intercept
         self.standardize = standardize
@@ -102,7 +102,7 @@ class CDLSR(SquaredLossSelector):
             problem.design,
             problem.Y,
             problem.k,
-            n_init=self.n_init,
+            n_restarts=self.n_restarts,
             variant=self.variant,
             max_iter=self.max_iter,
             tol=self.tol,

@@ -19,17 +19,17 @@ class CRFS(LinearSelector):
     """Maximum correntropy with an l2,1 penalty: samples that fit badly lose their weight.
 
     With e_i = ||y_i - x_i W - b||^2, minimises
-    -2 sigma^2 sum_i exp(-e_i / (2 sigma^2)) + 4 lam sum_j sqrt(||w_j||^2 + 1e-7) by half-quadratic
-    rounds. Each solves a ridge problem in which sample i has the weight exp(-e_i / (2 sigma^2)) and
-    row j the penalty 2 lam / sqrt(||w_j||^2 + 1e-7) of the last round; the first is plain ridge
-    regression. With a fixed sigma no round raises the objective. No row becomes zero: they are
-    ranked by their norm.
+    -2 sigma^2 sum_i exp(-e_i / (2 sigma^2)) + 4 gamma sum_j sqrt(||w_j||^2 + 1e-7) by
+    half-quadratic rounds. Each solves a ridge problem in which sample i has the weight exp(-e_i /
+    (2 sigma^2)) and row j the penalty 2 gamma / sqrt(||w_j||^2 + 1e-7) of the last round; the first
+    is plain ridge regression. With a fixed sigma no round raises the objective. No row becomes
+    zero: they are ranked by their norm.
 
     Parameters
     ----------
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
-    lam : float, default=0.01
+    gamma : float, default=0.01
         Weight of the penalty; the default is that of the authors' demonstration. It applies to
         the columns as scaled, and to data of an extreme magnitude (below 1e-50 or above 1e50) once
         they are divided by a power of two.
@@ -76,10 +76,10 @@ class CRFS(LinearSelector):
     """
 
     loss = "squared"
-    decides_alone = "lam"
+    decides_alone = "gamma"
 
     allowed: ClassVar[Allowed] = {
-        "lam": Number(low=0.0, low_open=True),
+        "gamma": Number(low=0.0, low_open=True),
         "sigma": Either(OneOf(("adaptive",)), Number(low=0.0, low_open=True)),
         "tol": Number(low=0.0, low_open=True, optional=True),
     }
@@ -88,7 +88,7 @@ class CRFS(LinearSelector):
         self,
         n_features_to_select: int | float = 10,
         *,
-        lam: float = 0.01,
+        gamma: float = 0.01,
         sigma: Any = "adaptive",
         fit_intercept: bool = False,
         standardize: bool = True,
@@ -98,7 +98,7 @@ class CRFS(LinearSelector):
         max_iter: int = 5,
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.lam = lam
+        self.gamma = gamma
         self.sigma = sigma
         self.fit_intercept = fit_intercept
         self.standardize = standardize
@@ -117,7 +117,7 @@ class CRFS(LinearSelector):
         solution = crfs(
             problem.design,
             problem.Y - mean,
-            self.lam,
+            self.gamma,
             weights=problem.weights,
             sigma=problem.scaled("sigma", None if isinstance(self.sigma, str) else self.sigma),
             tol=self.tol,

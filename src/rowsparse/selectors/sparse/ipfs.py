@@ -38,8 +38,9 @@ class IPFS(SquaredLossSelector):
         It is what makes the loss prefer one feature to another: while W fits as well as it can, the
         derivative of the loss in v_j is -2 ridge ||w_j||^2 / v_j. With values as small as 1e-5 the
         choice is nearly arbitrary.
-    n_init : int, default=1
-        Number of starts: v = k/d, then the same with a little noise. The best answer is kept.
+    n_restarts : int, default=0
+        Starts after the first, which is v = k/d: the same with a little noise. The best answer is
+        kept.
     fit_intercept : bool, default=True
         Whether b is free.
     standardize : bool, default=True
@@ -96,7 +97,7 @@ class IPFS(SquaredLossSelector):
         mu: float = 1e-4,
         rho: float = 1.05,
         ridge: float = 0.1,
-        n_init: int = 1,
+        n_restarts: int = 0,
         fit_intercept: bool = True,
         standardize: bool = True,
         task: str = "auto",
@@ -109,7 +110,7 @@ class IPFS(SquaredLossSelector):
         self.mu = mu
         self.rho = rho
         self.ridge = ridge
-        self.n_init = n_init
+        self.n_restarts = n_restarts
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.task = task
@@ -126,7 +127,7 @@ class IPFS(SquaredLossSelector):
             mu=self.mu,
             rho=self.rho,
             ridge=self.ridge,
-            n_init=self.n_init,
+            n_restarts=self.n_restarts,
             tol=self.tol,
             max_iter=self.max_iter,
             rng=generator(self.random_state),

@@ -18,7 +18,7 @@ INITS = ("best", "ridge", "continuation", "zero")
 class LpInf(SquaredLossSelector):
     """Least squares with the p-th power of each row's largest coefficient as the penalty.
 
-    Minimises 1/2 ||Y - XW - 1b'||_F^2 + penalty * sum_j (max_k |w_jk|)^p with 0 <= p <= 1. For
+    Minimises 1/2 ||Y - XW - 1b'||_F^2 + gamma * sum_j (max_k |w_jk|)^p with 0 <= p <= 1. For
     p = 1 the problem is convex and the answer carries a duality gap; below, the answer is a
     stationary point that depends on the start.
 
@@ -28,7 +28,7 @@ class LpInf(SquaredLossSelector):
         How many features to keep; a float between 0 and 1 is a share of all.
     p : float, default=0.5
         Exponent, from 0 (the number of rows counts) to 1 (convex).
-    penalty : float, optional
+    gamma : float, optional
         Weight of the penalty. None searches for the one that leaves exactly
         ``n_features_to_select`` rows.
     init : {"best", "ridge", "continuation", "zero"}, default="best"
@@ -57,8 +57,8 @@ class LpInf(SquaredLossSelector):
         As in :class:`RFS`.
     objective_ : float
         Value of the penalised problem.
-    penalty_ : float
-        The penalty used.
+    gamma_ : float
+        The weight used.
     gap_, dual_coef_ : float and array
         Duality gap, relative to the objective, and the dual point that proves it, for p = 1.
 
@@ -76,12 +76,12 @@ class LpInf(SquaredLossSelector):
     """
 
     ranks_rows = True
-    decides_alone = "penalty"
+    decides_alone = "gamma"
 
     allowed: ClassVar[Allowed] = {
         "init": OneOf(INITS),
         "p": Number(low=0.0, high=1.0),
-        "penalty": Number(low=0.0, low_open=True, optional=True),
+        "gamma": Number(low=0.0, low_open=True, optional=True),
     }
 
     def __init__(
@@ -89,7 +89,7 @@ class LpInf(SquaredLossSelector):
         n_features_to_select: int | float = 10,
         *,
         p: float = 0.5,
-        penalty: float | None = None,
+        gamma: float | None = None,
         init: Init = "best",
         variant: Variant = "corrected",
         fit_intercept: bool = True,
@@ -101,7 +101,7 @@ class LpInf(SquaredLossSelector):
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.p = p
-        self.penalty = penalty
+        self.gamma = gamma
         self.init = init
         self.variant = variant
         self.fit_intercept = fit_intercept
@@ -113,7 +113,7 @@ class LpInf(SquaredLossSelector):
 
     def _dimensions(self) -> dict[str, Dimension]:
         # W has the unit of y over that of X.
-        return {"penalty": Dimension(x=self.p, y=2 - self.p), "dual_coef": Dimension(y=1)}
+        return {"gamma": Dimension(x=self.p, y=2 - self.p), "dual_coef": Dimension(y=1)}
 
     def _solve_squared(self, problem: Problem) -> Solution:
         return lpinf(
@@ -121,7 +121,7 @@ class LpInf(SquaredLossSelector):
             problem.Y,
             problem.k,
             p=self.p,
-            penalty=problem.scaled("penalty", self.penalty),
+            gamma=problem.scaled("gamma", self.gamma),
             init=self.init,
             variant=self.variant,
             n_samples=problem.n_samples,

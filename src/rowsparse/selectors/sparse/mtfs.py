@@ -18,22 +18,22 @@ PENALTIES = ("l21", "l21_squared")
 class MTFS(SquaredLossSelector):
     """Least squares with an l2,1 penalty, to a certified duality gap.
 
-    Minimises 1/2 ||Y - XW - 1b'||_F^2 + lam ||W||_{2,1}, where ||W||_{2,1} = sum_j ||w_j||_2. That
-    is scikit-learn's ``MultiTaskLasso`` with alpha = lam / n_samples, and multi-task feature
+    Minimises 1/2 ||Y - XW - 1b'||_F^2 + gamma ||W||_{2,1}, where ||W||_{2,1} = sum_j ||w_j||_2.
+    That is scikit-learn's ``MultiTaskLasso`` with alpha = gamma / n_samples, and multi-task feature
     selection with the squared loss.
 
     Parameters
     ----------
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
-    lam : float, optional
+    gamma : float, optional
         The penalty. None finds the one at which exactly ``n_features_to_select`` rows are
         active; a number solves there and ranks the rows by their norm.
     penalty : {"l21", "l21_squared"}, default="l21"
-        "l21_squared" has lam/2 ||W||_{2,1}^2 for the penalty: with the loss of which it is the
+        "l21_squared" has gamma/2 ||W||_{2,1}^2 for the penalty: with the loss of which it is the
         half, that is the form of Argyriou et al. with the rotation fixed. It has the same path:
-        its solution at lam is that of "l21" at lam ||W||_{2,1}, so that without a ``lam`` both
-        choose the same features.
+        its solution at gamma is that of "l21" at gamma ||W||_{2,1}, so that with ``gamma=None``
+        both choose the same features.
     fit_intercept : bool, default=True
         Whether b is free.
     standardize : bool, default=True
@@ -59,7 +59,7 @@ class MTFS(SquaredLossSelector):
         ``(1 - gap_) * objective_``.
     dual_coef_ : array of shape (n_samples, n_targets)
         The dual point that proves it; rows carry the square roots of their weights.
-    lam_ : float
+    gamma_ : float
         The penalty used.
     n_active_ : int
         Non-zero rows of ``coef_``. Where rows enter together no penalty may leave exactly k of
@@ -85,18 +85,18 @@ class MTFS(SquaredLossSelector):
     """
 
     ranks_rows = True
-    decides_alone = "lam"
+    decides_alone = "gamma"
 
     allowed: ClassVar[Allowed] = {
         "penalty": OneOf(PENALTIES),
-        "lam": Number(low=0.0, low_open=True, optional=True),
+        "gamma": Number(low=0.0, low_open=True, optional=True),
     }
 
     def __init__(
         self,
         n_features_to_select: int | float = 10,
         *,
-        lam: float | None = None,
+        gamma: float | None = None,
         penalty: Penalty = "l21",
         fit_intercept: bool = True,
         standardize: bool = True,
@@ -106,7 +106,7 @@ class MTFS(SquaredLossSelector):
         max_iter: int = 100,
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.lam = lam
+        self.gamma = gamma
         self.penalty = penalty
         self.fit_intercept = fit_intercept
         self.standardize = standardize
@@ -117,14 +117,14 @@ class MTFS(SquaredLossSelector):
 
     def _dimensions(self) -> dict[str, Dimension]:
         # W has the unit of y over that of X.
-        lam = Dimension(x=1, y=1) if self.penalty == "l21" else Dimension(x=2)
-        return {"lam": lam, "dual_coef": Dimension(y=1)}
+        gamma = Dimension(x=1, y=1) if self.penalty == "l21" else Dimension(x=2)
+        return {"gamma": gamma, "dual_coef": Dimension(y=1)}
 
     def _solve_squared(self, problem: Problem) -> Solution:
         return mtfs(
             problem.design,
             problem.Y,
-            problem.scaled("lam", self.lam),
+            problem.scaled("gamma", self.gamma),
             k=problem.k,
             penalty=self.penalty,
             tol=self.tol,

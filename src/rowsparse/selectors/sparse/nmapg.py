@@ -62,7 +62,7 @@ class NmAPG(LinearSelector):
         As in :class:`RFS`.
     objective_ : float
         Value of the problem at ``coef_``: refitted on the support unless published.
-    gap_ : float
+    refit_gap_ : float
         Certified duality gap of the refit on the support, relative; not if published.
     lower_bound_ : float
         Dual value of :class:`RFS` at the same gamma, where it was solved: no choice of features

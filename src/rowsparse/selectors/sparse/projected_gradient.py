@@ -37,14 +37,14 @@ class ProjectedGradient(SquaredLossSelector):
         Y (Y'Y)^{-1/2} in place of the 0/1 ones: the ratio is then that of the scatter between the
         classes to the total scatter, the loss that of linear discriminant analysis, and the
         start exact for uncorrelated features. Labels and numbers are used as they are.
-        "random" is the baseline of Xu et al. (2023): ``n_init`` starts with coefficients uniform
-        in [0, 1], plain 0/1 targets, and the best answer kept.
+        "random" is the baseline of Xu et al. (2023): ``n_restarts + 1`` starts with coefficients
+        uniform in [0, 1], plain 0/1 targets, and the best answer kept.
     step : float, optional
         Length of a step. None is 1 / ||X||_2^2, with which the objective never rises; much longer
         steps diverge. Xu et al. search 1e-8, ..., 1e2 by five-fold cross-validation: put this
         selector in a pipeline with a classifier and search ``step`` by ``GridSearchCV``.
-    n_init : int, default=40
-        Number of starts with ``init="random"``.
+    n_restarts : int, default=39
+        Starts after the first with ``init="random"``.
     fit_intercept : bool, default=True
         Whether b is free.
     standardize : bool, default=True
@@ -102,7 +102,7 @@ class ProjectedGradient(SquaredLossSelector):
         *,
         init: Init = "pang",
         step: float | None = None,
-        n_init: int = 40,
+        n_restarts: int = 39,
         fit_intercept: bool = True,
         standardize: bool = True,
         task: str = "auto",
@@ -114,7 +114,7 @@ class ProjectedGradient(SquaredLossSelector):
         self.n_features_to_select = n_features_to_select
         self.init = init
         self.step = step
-        self.n_init = n_init
+        self.n_restarts = n_restarts
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.task = task
@@ -140,7 +140,7 @@ class ProjectedGradient(SquaredLossSelector):
             problem.k,
             init=self.init,
             step=problem.scaled("step", self.step),
-            n_init=self.n_init,
+            n_restarts=self.n_restarts,
             tol=self.tol,
             max_iter=self.max_iter,
             rng=generator(self.random_state),

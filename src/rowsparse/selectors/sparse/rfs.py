@@ -66,7 +66,8 @@ class RFS(LinearSelector):
         Row norms of the coefficients; features with a zero row are scored, below all others,
         by how close they are to entering.
     coef_, intercept_ : arrays of shape (n_targets, n_features) and (n_targets,)
-        The model, in the units of the data.
+        The model, in the units of the data, with a row for each class, label or column of y;
+        of shape (n_features,) and a float for one-dimensional y of numbers, as in scikit-learn.
     objective_ : float
         Value of the problem solved, with scaled columns if ``standardize``.
     gap_ : float

@@ -20,7 +20,7 @@ class RPFS(LinearSelector):
 
     Minimises sum_i ||y_i - x_i W - b||_2 over coefficient matrices with at most k non-zero
     rows. The problem is not convex: what is certified is the fit on the chosen features
-    (``gap_``), not the choice.
+    (``refit_gap_``), not the choice.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class RPFS(LinearSelector):
     init : {"forward", "zero", "random"}, optional
         Start: the least-squares coefficients on the features of a greedy forward selection,
         zero, or random numbers. None is "forward", in the published variant "random".
-    n_init : int, default=1
-        Number of random starts.
+    n_restarts : int, default=0
+        Random starts after the first, with ``init="random"``.
     init_scale : float, optional
         Standard deviation of random starts, which the paper does not state. None is 0.03, in
         the published variant 1.
@@ -64,7 +64,7 @@ class RPFS(LinearSelector):
         As in :class:`RFS`.
     objective_ : float
         l2,1 loss at ``coef_``: refitted on the support unless published.
-    gap_ : float
+    refit_gap_ : float
         Certified duality gap of the refit on the support, relative; not if published.
     converged_ : bool
         Whether the refit is certified and no swap of the weakest feature against the strongest
@@ -103,7 +103,7 @@ class RPFS(LinearSelector):
         rho: float = 1.02,
         max_iter: int = 1000,
         init: Init | None = None,
-        n_init: int = 1,
+        n_restarts: int = 0,
         init_scale: float | None = None,
         variant: Variant = "corrected",
         fit_intercept: bool = True,
@@ -118,7 +118,7 @@ class RPFS(LinearSelector):
         self.rho = rho
         self.max_iter = max_iter
         self.init = init
-        self.n_init = n_init
+        self.n_restarts = n_restarts
         self.init_scale = init_scale
         self.variant = variant
         self.fit_intercept = fit_intercept
@@ -138,7 +138,7 @@ class RPFS(LinearSelector):
             rho=self.rho,
             max_iter=self.max_iter,
             init=self.init,
-            n_init=self.n_init,
+            n_restarts=self.n_restarts,
             init_scale=self.init_scale,
             variant=self.variant,
             fit_intercept=problem.fit_intercept,

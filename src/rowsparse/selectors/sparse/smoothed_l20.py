@@ -25,9 +25,9 @@ class SmoothedL20(SquaredLossSelector):
     ----------
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all.
-    lam : float, optional
-        Minimise ||Y - XW - 1b'||_F^2 + 2 lam ||W||_{2,0} instead, ||W||_{2,0} being the number of
-        non-zero rows: a step keeps those with ||v_j||^2 > 2 lam / L, and the rows that are left
+    gamma : float, optional
+        Minimise ||Y - XW - 1b'||_F^2 + 2 gamma ||W||_{2,0} instead, ||W||_{2,0} being the number of
+        non-zero rows: a step keeps those with ||v_j||^2 > 2 gamma / L, and the rows that are left
         are ranked by their norm.
     fit_intercept : bool, default=True
         Whether b is free.
@@ -78,14 +78,14 @@ class SmoothedL20(SquaredLossSelector):
     ranks_rows = True
 
     allowed: ClassVar[Allowed] = {
-        "lam": Number(low=0.0, low_open=True, optional=True),
+        "gamma": Number(low=0.0, low_open=True, optional=True),
     }
 
     def __init__(
         self,
         n_features_to_select: int | float = 10,
         *,
-        lam: float | None = None,
+        gamma: float | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
         task: str = "auto",
@@ -94,7 +94,7 @@ class SmoothedL20(SquaredLossSelector):
         max_iter: int = 1000,
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.lam = lam
+        self.gamma = gamma
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.task = task
@@ -103,14 +103,14 @@ class SmoothedL20(SquaredLossSelector):
         self.max_iter = max_iter
 
     def _dimensions(self) -> dict[str, Dimension]:
-        return {"lam": Dimension(y=2)}
+        return {"gamma": Dimension(y=2)}
 
     def _solve_squared(self, problem: Problem) -> Solution:
         return smoothed_l20(
             problem.design,
             problem.Y,
             problem.k,
-            lam=problem.scaled("lam", self.lam),
+            gamma=problem.scaled("gamma", self.gamma),
             tol=self.tol,
             max_iter=self.max_iter,
             monitor=problem.monitor,

@@ -10,10 +10,14 @@ from rowsparse.selectors.base.score import Choice, ScoreSelector
 from rowsparse.selectors.base.selector import Sample, generator
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.subspace.subspace import choice_from, resolve_components
-from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.subspace.s2dfs import start_at_features, trace_ratio, trace_ratio_exact
+from rowsparse.solvers.solution import Solution, Variant
+from rowsparse.solvers.subspace.s2dfs import (
+    random_start,
+    start_at_features,
+    trace_ratio,
+    trace_ratio_exact,
+)
 
-SOLVERS = ("auto", "published", "exact")
 STARTS = ("random", "exact")
 
 
@@ -37,9 +41,9 @@ class S2DFS(ScoreSelector):
         How many features to keep; a float between 0 and 1 is a share of all.
     n_components : int, optional
         Dimension m of the subspace, at most k; by default k.
-    solver : {"auto", "published", "exact"}, default="auto"
-        "exact" finds the global maximum and needs m = k; "published" runs the authors'
-        algorithm for any m; "auto" is "exact" where m = k and else "published".
+    variant : {"corrected", "published"}, default="corrected"
+        "corrected" finds the global maximum where m = k, and runs the authors' algorithm
+        where m < k; "published" runs it for any m.
     init : {"random", "exact"}, default="random"
         Where the published algorithm starts: at the basis of a matrix of uniform random numbers,
         or at the exact choice for m = k, with its m best directions.
@@ -61,7 +65,7 @@ class S2DFS(ScoreSelector):
         As in :class:`RFS`.
     scores_ : array of shape (n_features,)
         Row norms of W, all 1 where m = k; the features that were not chosen follow below: by
-        S_b - lam S_w for the exact solver, else by how well the subspace explains them.
+        S_b - lam S_w for the global maximum, else by how well the subspace explains them.
     components_ : array of shape (n_components, n_features)
         W', orthonormal rows that act on the standardised columns; zero outside the support.
     objective_ : float
@@ -91,7 +95,6 @@ class S2DFS(ScoreSelector):
 
     allowed: ClassVar[Allowed] = {
         "n_components": Number(low=1, integer=True, optional=True),
-        "solver": OneOf(SOLVERS),
         "init": OneOf(STARTS),
     }
 
@@ -100,7 +103,7 @@ class S2DFS(ScoreSelector):
         n_features_to_select: int | float = 10,
         *,
         n_components: int | None = None,
-        solver: str = "auto",
+        variant: Variant = "corrected",
         init: str = "random",
         standardize: bool = True,
         task: str = "auto",
@@ -110,7 +113,7 @@ class S2DFS(ScoreSelector):
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_components = n_components
-        self.solver = solver
+        self.variant = variant
         self.init = init
         self.standardize = standardize
         self.task = task
@@ -121,12 +124,7 @@ class S2DFS(ScoreSelector):
     def _choose(self, sample: Sample) -> Choice:
         design, _ = sample.design(center=True, scale=self.standardize)
         m = resolve_components(self.n_components, sample.k, self, sample)
-        if self.solver == "exact" and m != sample.k:
-            raise ValueError(
-                f"solver='exact' needs n_components equal to n_features_to_select={sample.k}; got "
-                f"{m}: pass n_components=None or solver='published'."
-            )
-        exact = self.solver == "exact" or (self.solver == "auto" and m == sample.k)
+        exact = self.variant == "corrected" and m == sample.k
         solution = self._exact(design, sample) if exact else self._published(design, sample, m)
         return choice_from(solution, design.column_norms() > 0)
 
@@ -138,14 +136,16 @@ class S2DFS(ScoreSelector):
 
     def _published(self, design: Design, sample: Sample, m: int) -> Solution:
         Y, k = sample.labels.Y, sample.k
-        start = start_at_features(design, Y, k, m) if self.init == "exact" else None
+        if self.init == "exact":
+            start = start_at_features(design, Y, k, m)
+        else:
+            start = random_start(design.shape[1], m, generator(self.random_state))
         return trace_ratio(
             design,
             Y,
             k,
             m,
             start=start,
-            rng=generator(self.random_state),
             max_iter=self.max_iter,
             tol=self.tol,
             monitor=sample.monitor,

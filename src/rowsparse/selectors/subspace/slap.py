@@ -42,8 +42,8 @@ class SLAP(ScoreSelector):
     n_neighbors : int, default=5
         Number of similar samples that each has, or all others of its class but one if these are
         fewer. It chooses alpha_i, for each sample and in each round.
-    alpha : float, optional
-        One fixed alpha > 0 for all samples instead. Then the objective never rises, and
+    similarity_weight : float, optional
+        One fixed alpha_i > 0 for all samples instead. Then the objective never rises, and
         ``n_neighbors`` is not used.
     standardize : bool, default=True
         Whether columns are centred and scaled to unit standard deviation (on the fly) or centred
@@ -54,8 +54,8 @@ class SLAP(ScoreSelector):
         Limit on the rounds.
     tol : float, default=0.02
         Relative change of the row norms, taken together, at which it stops. Without a fixed
-        ``alpha`` later rounds go on exchanging neighbours, and much smaller changes may never
-        come.
+        ``similarity_weight`` later rounds go on exchanging neighbours, and much smaller changes may
+        never come.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class SLAP(ScoreSelector):
         "gamma": Number(low=0.0, low_open=True),
         "n_components": Number(low=1, integer=True, optional=True),
         "n_neighbors": Number(low=1, integer=True),
-        "alpha": Number(low=0.0, low_open=True, optional=True),
+        "similarity_weight": Number(low=0.0, low_open=True, optional=True),
     }
 
     def __init__(
@@ -101,7 +101,7 @@ class SLAP(ScoreSelector):
         gamma: float = 1.0,
         n_components: int | None = None,
         n_neighbors: int = 5,
-        alpha: float | None = None,
+        similarity_weight: float | None = None,
         standardize: bool = True,
         task: str = "auto",
         max_iter: int = 30,
@@ -111,7 +111,7 @@ class SLAP(ScoreSelector):
         self.gamma = gamma
         self.n_components = n_components
         self.n_neighbors = n_neighbors
-        self.alpha = alpha
+        self.similarity_weight = similarity_weight
         self.standardize = standardize
         self.task = task
         self.max_iter = max_iter
@@ -126,7 +126,7 @@ class SLAP(ScoreSelector):
             Y.shape[1] if self.n_components is None else self.n_components,
             gamma=self.gamma,
             n_neighbors=self.n_neighbors,
-            alpha=self.alpha,
+            alpha=self.similarity_weight,
             max_iter=self.max_iter,
             tol=self.tol,
             monitor=sample.monitor,

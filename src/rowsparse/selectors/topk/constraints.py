@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rowsparse.design import Index
+from rowsparse._arrays import Index
 
 
 @dataclass(frozen=True)
@@ -134,29 +134,36 @@ def resolve_groups(groups: Any, d: int, names: NDArray[Any] | None) -> list[Inde
     """
     if isinstance(groups, (str, dict)) or np.ndim(np.asarray(groups, dtype=object)) == 0:
         raise TypeError(
-            f"groups must be lists of columns, or one label for each column; got {groups!r}."
+            "feature_groups must be lists of columns, or one label for each column; got "
+            f"{groups!r}."
         )
     if any(isinstance(g, (Sequence, np.ndarray, set)) and not isinstance(g, str) for g in groups):
         return _listed_groups(groups, d, names)
     labels = np.asarray(groups)
     if labels.shape != (d,):
-        raise ValueError(f"groups has {labels.size} labels, but X has {d} columns.")
+        raise ValueError(f"feature_groups has {labels.size} labels, but X has {d} columns.")
     missing = [j for j, label in enumerate(labels.tolist()) if label is None or label != label]
     if missing:
-        raise ValueError(f"groups has no label for column {missing[0]}: give every column one.")
+        raise ValueError(
+            f"feature_groups has no label for column {missing[0]}: give every column one."
+        )
     try:
         code = np.unique(labels, return_inverse=True)[1]
     except TypeError:
-        raise TypeError("groups must hold labels of one kind, all text or all numbers.") from None
+        raise TypeError(
+            "feature_groups must hold labels of one kind, all text or all numbers."
+        ) from None
     order = np.argsort(code, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(code[order])) + 1)
     return sorted(parts, key=lambda part: int(part[0]))
 
 
 def _listed_groups(groups: Any, d: int, names: NDArray[Any] | None) -> list[Index]:
-    parts = [resolve_columns("groups", group, d, names) for group in groups]
+    parts = [resolve_columns("feature_groups", group, d, names) for group in groups]
     times = np.bincount([j for part in parts for j in part], minlength=d)
     if times.max(initial=0) > 1:
-        raise ValueError(f"groups have column {times.argmax()} twice: a column is in one only.")
+        raise ValueError(
+            f"feature_groups have column {times.argmax()} twice: a column is in one only."
+        )
     parts = [part for part in parts if part] + [[j] for j in np.flatnonzero(times == 0).tolist()]
     return [np.array(part, dtype=np.intp) for part in sorted(parts)]

@@ -88,7 +88,7 @@ def topk_path(
     alpha: float = 0.5,
     include: Any = None,
     exclude: Any = None,
-    groups: Any = None,
+    feature_groups: Any = None,
     sample_weight: Any = None,
     fit_intercept: bool = True,
     standardize: bool = True,
@@ -109,7 +109,7 @@ def topk_path(
         As in :meth:`TopK.fit`.
     k_max : int
         The largest number of features, or of groups.
-    alpha, include, exclude, groups, fit_intercept, standardize, task, class_weight
+    alpha, include, exclude, feature_groups, fit_intercept, standardize, task, class_weight
         As in :class:`TopK`.
     n_restarts : int, default=2
         How often, for every k, some of the features are replaced to look for better ones.
@@ -137,7 +137,7 @@ def topk_path(
         alpha=alpha,
         include=include,
         exclude=exclude,
-        groups=groups,
+        feature_groups=feature_groups,
         n_restarts=n_restarts,
         fit_intercept=fit_intercept,
         standardize=standardize,
@@ -169,7 +169,9 @@ class PathProblem:
         """What the selector, its parameters checked, would hand to its solver."""
         problem, targets = selector._prepare(X, y, sample_weight)
         d, names = problem.design.shape[1], getattr(selector, "feature_names_in_", None)
-        asked = Constraints.of(selector.include, selector.exclude, selector.groups, d, names)
+        asked = Constraints.of(
+            selector.include, selector.exclude, selector.feature_groups, d, names
+        )
         squared, mean = problem.squared()
         shared = GramProblem.of(squared.design, reduced_targets(squared.Y))
         return cls(problem, targets, squared.Y, mean, shared, asked)

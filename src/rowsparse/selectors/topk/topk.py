@@ -51,7 +51,8 @@ class TopK(LinearSelector):
     Parameters
     ----------
     n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all. With ``groups``,
+        How many features to keep; a float between 0 and 1 is a share of all. With
+        ``feature_groups``,
         how many groups.
     alpha : float, default=0.5
         Ridge, per sample: the weight of ||W||_F^2 is ``alpha`` times the sum of the sample
@@ -63,7 +64,7 @@ class TopK(LinearSelector):
         For ``loss="l21"``: weight of the sum of the row norms of W.
     include, exclude : list of int or str, optional
         Columns that must and must not be selected, by index or name.
-    groups : list of lists, or array of shape (n_features,), optional
+    feature_groups : list of lists, or array of shape (n_features,), optional
         Columns that come and go together: lists of columns, each column in one list at most and
         on its own if in none, or one label a column.
     n_restarts : int, default=20
@@ -140,7 +141,7 @@ class TopK(LinearSelector):
     array([0, 3])
     >>> TopK(2, certify=True, random_state=0).fit(X, y).status_
     'optimal'
-    >>> TopK(1, groups=["sepal", "sepal", "petal", "petal"]).fit(X, y).get_support()
+    >>> TopK(1, feature_groups=["sepal", "sepal", "petal", "petal"]).fit(X, y).get_support()
     array([False, False,  True,  True])
     """
 
@@ -150,7 +151,6 @@ class TopK(LinearSelector):
         "loss": OneOf(LOSSES),
         "alpha": Number(low=0.0),
         "gamma": Number(low=0.0),
-        "n_restarts": Number(low=0, integer=True),
         "certify": Flag(),
         "keep_proof": Flag(),
         "gap_tol": Number(low=0.0),
@@ -165,7 +165,7 @@ class TopK(LinearSelector):
         gamma: float = 0.0,
         include: Any = None,
         exclude: Any = None,
-        groups: Any = None,
+        feature_groups: Any = None,
         n_restarts: int = 20,
         certify: bool = False,
         keep_proof: bool = False,
@@ -184,7 +184,7 @@ class TopK(LinearSelector):
         self.gamma = gamma
         self.include = include
         self.exclude = exclude
-        self.groups = groups
+        self.feature_groups = feature_groups
         self.n_restarts = n_restarts
         self.certify = certify
         self.keep_proof = keep_proof
@@ -200,15 +200,17 @@ class TopK(LinearSelector):
     def _check_params(self) -> None:
         if self.loss == "squared" and self.gamma > 0:
             raise ValueError("gamma is for loss='l21': with loss='squared' the penalty is alpha.")
-        if self.loss == "l21" and self.groups is not None:
-            raise ValueError("groups are for loss='squared' only.")
-        if self.certify and (self.loss == "l21" or self.groups is not None):
-            raise ValueError("certify is for loss='squared' without groups only.")
+        if self.loss == "l21" and self.feature_groups is not None:
+            raise ValueError("feature_groups are for loss='squared' only.")
+        if self.certify and (self.loss == "l21" or self.feature_groups is not None):
+            raise ValueError("certify is for loss='squared' without feature_groups only.")
 
     def _number_to_select(self, d: int) -> int:
-        if self.groups is None:
+        if self.feature_groups is None:
             return super()._number_to_select(d)
-        n_groups = len(resolve_groups(self.groups, d, getattr(self, "feature_names_in_", None)))
+        n_groups = len(
+            resolve_groups(self.feature_groups, d, getattr(self, "feature_names_in_", None))
+        )
         return self._at_most(n_groups, "groups")
 
     def _dimensions(self) -> dict[str, Dimension]:
@@ -216,7 +218,7 @@ class TopK(LinearSelector):
 
     def _solve(self, problem: Problem) -> Solution:
         d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)
-        asked = Constraints.of(self.include, self.exclude, self.groups, d, names)
+        asked = Constraints.of(self.include, self.exclude, self.feature_groups, d, names)
         asked.check(problem.k)
         if self.loss == "l21":
             return self._solve_robust(problem, asked)
@@ -240,8 +242,6 @@ class TopK(LinearSelector):
             rng=generator(self.random_state),
             monitor=problem.monitor,
         )
-        gap = solution.attributes.pop("gap_")
-        solution.attributes["refit_gap_"] = relative_gap(solution.objective, gap)
         solution.attributes |= _no_proof(solution.objective)
         return solution
 

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design.protocol import binary_units
+from rowsparse.design.sparse import canonical
 
 __all__ = [
     "GroupStatistics",
-    "canonical_rows",
     "column_tiles",
     "group_statistics",
     "held_by_rows",
@@ -134,7 +134,7 @@ def _moments(X: Any, groups: list[Index], weights: Array | None) -> tuple[Array,
     mean, scatter = np.zeros((len(groups), d)), np.zeros((len(groups), d))
     parts = [None if weights is None else weights[group] for group in groups]
     if sp.issparse(X):
-        by_rows = canonical_rows(X)
+        by_rows = canonical(X, sp.csr_array)
         for g, (group, w) in enumerate(zip(groups, parts, strict=True)):
             mean[g], scatter[g] = _sparse_moments(by_rows[group], w)
         return mean, scatter
@@ -217,12 +217,3 @@ def _sparse_moments(rows: Any, weights: Array | None) -> tuple[Array, Array]:
     np.square(value, out=value)
     scatter = sums(value) + absent * mean**2 - total * error**2
     return mean + error, np.maximum(scatter, 0.0)
-
-
-def canonical_rows(X: Any) -> Any:
-    """X by rows (CSR), each entry stored once; never X itself where that takes a change."""
-    by_rows = sp.csr_array(X)
-    if not by_rows.has_canonical_format:
-        by_rows = by_rows.copy()
-        by_rows.sum_duplicates()
-    return by_rows

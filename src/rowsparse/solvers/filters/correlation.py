@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from rowsparse._arrays import Array, Index
+from rowsparse.design.sparse import canonical
 from rowsparse.solvers.filters.class_statistics import (
     GroupStatistics,
-    canonical_rows,
     column_tiles,
     group_statistics,
     held_by_rows,
@@ -70,7 +70,7 @@ def explained_ratio(X: Any, Y: Array, weights: Array | None) -> tuple[Array, Gro
 def _products(X: Any, x: GroupStatistics, V: Array) -> Array:
     """V' (X / unit - mean), t x d, without forming the second factor."""
     if sp.issparse(X):
-        product = np.asarray((canonical_rows(X).astype(np.float64).T @ V).T) / x.unit
+        product = np.asarray((canonical(X, sp.csr_array).astype(np.float64).T @ V).T) / x.unit
         return np.asarray(product - np.outer(V.sum(axis=0), x.mean[0]))
     n = X.shape[0]
     product = np.zeros((V.shape[1], X.shape[1]))

@@ -56,9 +56,9 @@ def discretize(
     X: Any,
     method: Discretization,
     *,
-    labels: Index | None = None,
-    bins: int = 10,
-    alpha: float = 0.5,
+    labels: Index | None,
+    bins: int,
+    bin_width: float,
 ) -> Codes:
     """All columns of X, dense or sparse, as states.
 
@@ -68,12 +68,13 @@ def discretize(
     method : {"mdl", "weka", "equal_width", "mean_std", "none"}
         :func:`mdl_bins` by the paper or as Weka does, :func:`equal_width_bins`,
         :func:`mean_std_bins` or :func:`as_codes`.
-    labels : array of int, shape (n,), optional
+    labels : array of int, shape (n,), or None
         The classes, for "mdl" and "weka".
     bins : int
         Number of bins, for "equal_width".
-    alpha : float
-        Width of the middle state, for "mean_std".
+    bin_width : float
+        Distance of the edges of the middle bin from the mean, in standard deviations, for
+        "mean_std".
 
     Returns
     -------
@@ -81,7 +82,7 @@ def discretize(
     """
     return np.concatenate(
         [
-            discretize_block(block, method, labels=labels, bins=bins, alpha=alpha)
+            discretize_block(block, method, labels=labels, bins=bins, bin_width=bin_width)
             for _, block in column_blocks(X)
         ],
         axis=1,
@@ -92,9 +93,9 @@ def discretize_block(
     X: Array,
     method: Discretization,
     *,
-    labels: Index | None = None,
-    bins: int = 10,
-    alpha: float = 0.5,
+    labels: Index | None,
+    bins: int,
+    bin_width: float,
 ) -> Codes:
     """As :func:`discretize`, of a dense X at once."""
     if method in BY_LABELS:
@@ -103,14 +104,14 @@ def discretize_block(
     if method == "equal_width":
         return equal_width_bins(X, bins)
     if method == "mean_std":
-        return mean_std_bins(X, alpha)
+        return mean_std_bins(X, bin_width)
     return as_codes(X)
 
 
-def mean_std_bins(X: Array, alpha: float) -> NDArray[np.int8]:
-    """0 below mean - alpha sd, 2 above mean + alpha sd, else 1, for the columns of X.
+def mean_std_bins(X: Array, bin_width: float) -> NDArray[np.int8]:
+    """Three bins: 0 below mean - bin_width * sd, 2 above mean + bin_width * sd, 1 between.
 
-    The standard deviation is that of the sample as a population (ddof = 0).
+    Mean and standard deviation (ddof = 0) are those of each column.
 
     >>> mean_std_bins(np.array([[0.0], [4.0], [5.0], [11.0]]), 0.5).ravel()
     array([0, 1, 1, 2], dtype=int8)
@@ -118,7 +119,7 @@ def mean_std_bins(X: Array, alpha: float) -> NDArray[np.int8]:
     Z = _near_one(X)
     Z -= Z.mean(axis=0)
     Z -= Z.mean(axis=0)  # what rounding left of the mean
-    edge = alpha * np.sqrt(np.einsum("ij,ij->j", Z, Z) / Z.shape[0])
+    edge = bin_width * np.sqrt(np.einsum("ij,ij->j", Z, Z) / Z.shape[0])
     codes = (edge < Z).astype(np.int8)
     codes += edge >= -Z
     return codes
@@ -140,13 +141,13 @@ def equal_width_bins(X: Array, bins: int) -> Codes:
     return np.minimum(Z, bins - 1).astype(np.min_scalar_type(bins - 1))
 
 
-def mdl_bins(X: Array, labels: Index, n_classes: int, *, counts_places: bool = False) -> Codes:
+def mdl_bins(X: Array, labels: Index, n_classes: int, *, counts_places: bool) -> Codes:
     """The states between the cuts of Fayyad and Irani; 0 throughout where none is accepted.
 
     ``counts_places`` is Weka's rule, see :func:`rowsparse.solvers.filters.mdl.mdl_cuts`.
 
     >>> X = np.array([[0.0], [1.0], [2.0], [6.0], [7.0], [9.0]])
-    >>> mdl_bins(X, np.array([0, 0, 0, 1, 1, 1]), 2).ravel()
+    >>> mdl_bins(X, np.array([0, 0, 0, 1, 1, 1]), 2, counts_places=False).ravel()
     array([0, 0, 0, 1, 1, 1], dtype=uint8)
     """
     cuts = next(mdl_cuts(X, [labels], n_classes, counts_places=counts_places))

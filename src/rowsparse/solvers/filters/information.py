@@ -77,9 +77,9 @@ def information_gain(
     labelings: Sequence[Index],
     n_classes: int,
     *,
-    discretization: Discretization = "mdl",
-    bins: int = 10,
-    alpha: float = 0.5,
+    discretization: Discretization,
+    bins: int,
+    bin_width: float,
 ) -> tuple[Array, Array]:
     """Bits that every column tells about every labelling of the samples.
 
@@ -92,7 +92,7 @@ def information_gain(
     n_classes : int
     discretization : {"mdl", "weka", "equal_width", "mean_std", "none"}
         How columns get their states, see :mod:`rowsparse.solvers.filters.discretize`.
-    bins, alpha
+    bins, bin_width
         Settings of "equal_width" and "mean_std".
 
     Returns
@@ -112,7 +112,7 @@ def information_gain(
             for i, cuts in enumerate(found):
                 gain[i, columns], tie_break[i, columns] = cuts.gain, cuts.best_gain
             continue
-        codes = discretize_block(block, discretization, bins=bins, alpha=alpha)
+        codes = discretize_block(block, discretization, labels=None, bins=bins, bin_width=bin_width)
         for i, labels in enumerate(labelings):
             gain[i, columns] = mutual_information(contingency(codes, labels, n_classes))
             tie_break[i, columns] = gain[i, columns]

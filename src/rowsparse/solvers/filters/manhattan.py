@@ -70,13 +70,13 @@ class UnitSamples:
     def __init__(self, X: Any, categorical: Mask) -> None:
         self.shape: tuple[int, int] = X.shape
         self._categorical = categorical
-        self._low, self._spread, self._unit = _ranges(X)
+        self._low, self._spread, self._unit = _column_ranges(X)
         self.varies: Mask = np.isfinite(self._spread)
         self._sparse = sp.issparse(X)
         self._rows = sp.csr_array(X) if self._sparse else self._scaled(X)
         self._columns = sp.csc_array(X) if self._sparse else None
         self._codes: dict[int, NDArray[Any]] = {}
-        self._parts = _parts(categorical)
+        self._parts = _column_parts(categorical)
         n = self.shape[0]
         # d * LEVELS, twice, has to fit; beyond 2**32 sums wrap around and come back.
         self._integer = np.uint32 if self.shape[1] < 1_000_000 else np.uint64
@@ -176,7 +176,7 @@ def comparable(distances: Array) -> Array:
     return np.rint(distances * _TIE)
 
 
-def _ranges(X: Any) -> tuple[Array, Array, Array]:
+def _column_ranges(X: Any) -> tuple[Array, Array, Array]:
     """What becomes 0, how far from there 1 is, and the power of two that both are divided by.
 
     0 is the end of the range at which more samples are: pairs with a 0 cost no time. The spread
@@ -196,7 +196,7 @@ def _ranges(X: Any) -> tuple[Array, Array, Array]:
     return np.where(turned, high, low), np.where(turned, -spread, spread), unit
 
 
-def _parts(categorical: Mask) -> list[Index]:
+def _column_parts(categorical: Mask) -> list[Index]:
     """The columns in parts that are summed in one go, all numbers or all categories."""
     parts = []
     for kind in (False, True):
@@ -279,12 +279,12 @@ def neighbourhoods(
     for r, i in enumerate(own.tolist()):
         others = np.flatnonzero(near[r])
         if margin[r] == 0:
-            ranks = _ranks(groups[others], coarse[r, others])
+            ranks = _ranks_within_groups(groups[others], coarse[r, others])
             others, ranks = others[ranks < count], ranks[ranks < count]
             yield Neighbourhood(i, others, ranks, samples.differences(i, others, scratch))
             continue
         differences = samples.differences(i, others, scratch)
-        ranks = _ranks(groups[others], comparable(differences.sum(axis=1)))
+        ranks = _ranks_within_groups(groups[others], comparable(differences.sum(axis=1)))
         yield Neighbourhood(i, others, ranks, differences)
 
 
@@ -301,7 +301,7 @@ def _candidates(coarse: NDArray[Any], margin: Array, groups: Index, count: int) 
     return near
 
 
-def _ranks(groups: Index, distances: Array) -> Index:
+def _ranks_within_groups(groups: Index, distances: Array) -> Index:
     """The place of each within its group by distance, ties in the order given."""
     order = np.lexsort((distances, groups))
     ordered = groups[order]

@@ -28,8 +28,8 @@ def relief_classes(
     labelings: NDArray[np.intp],
     *,
     n_neighbors: int,
-    sigma: float | None = None,
-    n_jobs: int | None = None,
+    sigma: float | None,
+    n_jobs: int | None,
 ) -> Array:
     """ReliefF for one or several labelings of the samples with classes.
 
@@ -40,9 +40,9 @@ def relief_classes(
         Class numbers from 0, each number taken by at least one sample.
     n_neighbors : int
         Nearest samples of every class; all of a class that has fewer.
-    sigma : float, optional
+    sigma : float or None
         Weighs the neighbour of rank r = 1, 2, ... by exp(-(r/sigma)^2); else all weigh the same.
-    n_jobs : int, optional
+    n_jobs : int or None
         Threads, as in joblib; they do not change the answer.
 
     Returns
@@ -140,8 +140,8 @@ def relief_numbers(
     Y: Array,
     *,
     n_neighbors: int,
-    sigma: float | None = None,
-    n_jobs: int | None = None,
+    sigma: float | None,
+    n_jobs: int | None,
 ) -> Array:
     """RReliefF for each column of Y (n, c): weights of shape (c, d).
 
@@ -185,8 +185,8 @@ def relief_label_pairs(
     Y: Array,
     *,
     n_neighbors: int,
-    sigma: float | None = None,
-    n_jobs: int | None = None,
+    sigma: float | None,
+    n_jobs: int | None,
 ) -> Array:
     """ReliefF over all ordered pairs of labels (p, q), Y an indicator matrix (n, L).
 

@@ -229,6 +229,6 @@ def robust_topk(
     W[S], b, Theta = reduction.expand(fit.W, fit.b, fit.Theta)
     pull = np.where(live, row_norms(design.rmatmul(Theta)), 0.0)
     scores = scores_with_closeness(W, pull / np.where(live, design.column_norms(), 1.0), S)
-    attributes = {"gap_": max(fit.gap, 0.0), "n_starts_": max(len(search.starts), 1)}
+    attributes = {"refit_gap_": max(fit.gap, 0.0), "n_starts_": max(len(search.starts), 1)}
     done, trace = fit.converged and settled, np.array(search.history)
     return Solution(W, b, fit.objective, trace, len(loss.refits), done, scores, S, attributes)

@@ -189,7 +189,7 @@ class BranchAndBound:
         self._pending.extend(task.node for task in tasks)
         results = self._results(tasks)
         try:
-            while self._pending and not self._deadline.passed():
+            while self._pending and not self._deadline.expired():
                 result = next(results, None)
                 if result is None:
                     return False
@@ -197,7 +197,7 @@ class BranchAndBound:
                 self._merge(result)
                 if self._monitor(ProofProgress(self.lower_bound, self.objective, self.nodes)):
                     return False
-            return not self._deadline.passed()
+            return not self._deadline.expired()
         finally:
             results.close()
             for node in self._pending:

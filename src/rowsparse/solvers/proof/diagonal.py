@@ -72,7 +72,7 @@ def best_diagonal(
 ) -> Array | None:
     """A D that closes some of the gap that the known one (None: the ridge) leaves, or None."""
     search = _DiagonalSearch.of(problem, k, include, _MAX_GENERAL)
-    return None if search is None or deadline.passed() else search.best(known, objective, deadline)
+    return None if search is None or deadline.expired() else search.best(known, objective, deadline)
 
 
 class _DiagonalSearch:
@@ -152,7 +152,7 @@ class _DiagonalSearch:
         for weight in _WEIGHTS:
             mu = weight * float(root.gradient @ D) / len(D)
             for _ in range(_STEPS):
-                moved = None if deadline.passed() else self._step(D, root, mu)
+                moved = None if deadline.expired() else self._step(D, root, mu)
                 if moved is None:
                     break
                 gained = moved[1].value - root.value

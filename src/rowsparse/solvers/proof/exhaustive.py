@@ -60,7 +60,7 @@ def enumerate_choices(
     best: Index | None = None
     least, bound, tried = np.inf, np.inf, 0
     for batch in _batches(free, count, max(1, _BATCH_ENTRIES // ((X.shape[0] + k) * max(k, 1)))):
-        if deadline.passed():
+        if deadline.expired():
             return Enumeration(best, 0.0, tried)
         choices = np.hstack([np.tile(chosen, (len(batch), 1)), batch]).astype(np.intp)
         values, bounds = _fits(X, Y, ridge, choices)

@@ -81,7 +81,7 @@ class Subtree:
     def expand(self, deadline: Deadline) -> SubtreeResult:
         """Do the task, or the part of it that is done by the deadline."""
         expanded = 0
-        while self._open and expanded < self._task.max_nodes and not deadline.passed():
+        while self._open and expanded < self._task.max_nodes and not deadline.expired():
             least = self._open[0].bound
             if least >= self._threshold or (expanded and least > self._task.max_bound):
                 break

@@ -49,7 +49,7 @@ def cdlsr(
     Y: Array,
     k: int,
     *,
-    n_init: int = 40,
+    n_restarts: int,
     variant: Variant = "corrected",
     max_iter: int = 1000,
     tol: float = 1e-4,
@@ -66,8 +66,8 @@ def cdlsr(
         Centred.
     k : int
         Number of features, at most d.
-    n_init : int
-        Number of random starts.
+    n_restarts : int
+        Random starts after the first.
     variant : {"corrected", "published"}
         "published" follows the authors' code: a ridge of 1e-7 in the refit, a rule on the
         relative change of the objective to stop, coefficients not refitted after the last move,
@@ -93,7 +93,7 @@ def cdlsr(
     problem = GramProblem.of(design, Y)
     corrected = variant == "corrected"
     runs: list[_Run] = []
-    for start in _draw_starts(problem, k, n_init, avoid_zeros=corrected, rng=rng):
+    for start in _draw_starts(problem, k, n_restarts + 1, avoid_zeros=corrected, rng=rng):
         run = _run(problem, Y, start, corrected=corrected, max_iter=max_iter, tol=tol)
         runs.append(run)
         if monitor(_objective(run, corrected)):
@@ -125,15 +125,15 @@ def _objective(run: _Run, corrected: bool) -> float:
 
 
 def _draw_starts(
-    problem: GramProblem, k: int, n_init: int, *, avoid_zeros: bool, rng: np.random.Generator
+    problem: GramProblem, k: int, n_starts: int, *, avoid_zeros: bool, rng: np.random.Generator
 ) -> list[Index]:
-    """``n_init`` random sets of k features, with columns of zeros only where k asks for them."""
+    """``n_starts`` random sets of k features, with columns of zeros only where k asks for them."""
     d = problem.diagonal.size
     if not avoid_zeros:
-        return [rng.choice(d, size=k, replace=False) for _ in range(n_init)]
+        return [rng.choice(d, size=k, replace=False) for _ in range(n_starts)]
     live = problem.diagonal > 0
     pool = np.flatnonzero(live)
-    drawn = [rng.choice(pool, size=min(k, pool.size), replace=False) for _ in range(n_init)]
+    drawn = [rng.choice(pool, size=min(k, pool.size), replace=False) for _ in range(n_starts)]
     return [fill(start.tolist(), np.zeros(d), live, k) for start in drawn]
 
 

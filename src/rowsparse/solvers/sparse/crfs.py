@@ -2,10 +2,10 @@
 
 With e_i = ||y_i - x_i W||^2 and kernel width sigma,
 
-    F(W) = -2 sigma^2 sum_i omega_i exp(-e_i / (2 sigma^2)) + 4 lam sum_j sqrt(||w_j||^2 + eps)
+    F(W) = -2 sigma^2 sum_i omega_i exp(-e_i / (2 sigma^2)) + 4 gamma sum_j sqrt(||w_j||^2 + eps)
 
 Both terms are concave in the squares, so that their tangents lie above them: each round solves
-the ridge problem sum_i p_i e_i + lam sum_j q_j ||w_j||^2 with the slopes p and q of the last.
+the ridge problem sum_i p_i e_i + gamma sum_j q_j ||w_j||^2 with the slopes p and q of the last.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PERFECT = 1e-28
 def crfs(
     design: Design,
     Y: Array,
-    lam: float,
+    gamma: float,
     *,
     weights: Array | None = None,
     sigma: float | None = None,
@@ -44,7 +44,7 @@ def crfs(
     ----------
     design, Y : Design and array of shape (n, c)
         The data; there is no intercept.
-    lam : float
+    gamma : float
         Weight of the penalty.
     weights : array of shape (n,), optional
         The omega_i; a sample of weight 2 is a sample given twice.
@@ -69,11 +69,11 @@ def crfs(
     converged = tol is None
     for _ in range(max_iter):
         before = W
-        W = weighted_ridge(problem, lam, 1.0 / q, 1.0 / p)[0]
+        W = weighted_ridge(problem, gamma, 1.0 / q, 1.0 / p)[0]
         energies = np.sum((Y - design.matmul(W)) ** 2, axis=1)
         kernel.fit(energies)
         smooth = np.sqrt(row_norms(W) ** 2 + ROW_EPS)
-        history.append(kernel.loss(energies) + 4.0 * lam * float(smooth.sum()))
+        history.append(kernel.loss(energies) + 4.0 * gamma * float(smooth.sum()))
         p, q = kernel.slopes(energies), 2.0 / smooth
         if monitor(history[-1]):
             break

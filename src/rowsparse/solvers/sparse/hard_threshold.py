@@ -122,7 +122,7 @@ def smoothed_l20(
     Y: Array,
     k: int,
     *,
-    lam: float | None = None,
+    gamma: float | None = None,
     tol: float = 1e-8,
     max_iter: int = 1000,
     monitor: Monitor = silent,
@@ -134,10 +134,10 @@ def smoothed_l20(
     design, Y : Design and array of shape (n, c)
         The data, centred already if an intercept is wanted.
     k : int
-        Number of rows of the start and, with ``lam=None``, of the answer.
-    lam : float, optional
-        Minimise ||Y - XW||_F^2 + 2 lam ||W||_20 instead: a step keeps the rows with
-        ||v_j||^2 > 2 lam / L.
+        Number of rows of the start and, with ``gamma=None``, of the answer.
+    gamma : float, optional
+        Minimise ||Y - XW||_F^2 + 2 gamma ||W||_20 instead: a step keeps the rows with
+        ||v_j||^2 > 2 gamma / L.
     tol : float
         Change of the objective, as a share of its value at the start, that ends the steps.
     max_iter : int
@@ -153,11 +153,11 @@ def smoothed_l20(
     start = project_l20(mtfs(design, Y, None, k=k, tol=_START_TOL).W, k)
 
     def keep(V: Array) -> Array:
-        if lam is None:
+        if gamma is None:
             return project_l20(V, k)
-        return np.where((row_norms(V) > np.sqrt(2.0 * lam / L))[:, None], V, 0.0)
+        return np.where((row_norms(V) > np.sqrt(2.0 * gamma / L))[:, None], V, 0.0)
 
-    charge = 0.0 if lam is None else 2.0 * lam
+    charge = 0.0 if gamma is None else 2.0 * gamma
     first = loss.at(start)[0] + charge * int(np.count_nonzero(start.any(axis=1)))
     run = thresholded_descent(
         loss,
@@ -170,7 +170,7 @@ def smoothed_l20(
         reference=first,
         monitor=monitor,
     )
-    return _solution(loss, run, k if lam is None else None, charge)
+    return _solution(loss, run, k if gamma is None else None, charge)
 
 
 def projected_gradient(
@@ -180,7 +180,7 @@ def projected_gradient(
     *,
     init: Init = "pang",
     step: float | None = None,
-    n_init: int = 40,
+    n_restarts: int,
     tol: float = 1e-4,
     max_iter: int = 1000,
     rng: np.random.Generator,
@@ -195,8 +195,8 @@ def projected_gradient(
     k : int
         Number of rows.
     init : {"pang", "random"}
-        Least squares on the k features with the largest ||x_j'Y||^2 / ||x_j||^2, or ``n_init``
-        times uniform random numbers, the k rows of largest norm kept.
+        Least squares on the k features with the largest ||x_j'Y||^2 / ||x_j||^2, or
+        ``n_restarts + 1`` times uniform random numbers, the k rows of largest norm kept.
     step : float, optional
         Length of a step along X'(XW - Y); None is 1/||X||_2^2.
     tol : float
@@ -216,7 +216,7 @@ def projected_gradient(
     if step is None:
         step = 1.0 / max(design.spectral_norm() ** 2, np.finfo(np.float64).tiny)
     runs: list[Thresholded] = []
-    for _ in range(n_init if init == "random" else 1):
+    for _ in range(n_restarts + 1 if init == "random" else 1):
         if init == "random":
             start = project_l20(rng.uniform(size=(design.shape[1], Y.shape[1])), k)
         else:

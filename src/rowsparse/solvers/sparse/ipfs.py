@@ -58,7 +58,7 @@ def ipfs(
     mu: float = 1e-4,
     rho: float = 1.05,
     ridge: float = 0.1,
-    n_init: int = 1,
+    n_restarts: int,
     tol: float = 1e-4,
     max_iter: int = 1000,
     rng: np.random.Generator,
@@ -78,8 +78,8 @@ def ipfs(
         Factor by which it grows.
     ridge : float
         Weight of ||W||_F^2 in the step for W, as a share of the mean squared norm of the columns.
-    n_init : int
-        Number of starts: v = k/d, then that with a little noise.
+    n_restarts : int
+        Starts after the first, which is v = k/d: that with a little noise.
     tol : float
         Largest violation of a constraint at which a run ends.
     max_iter : int
@@ -98,7 +98,7 @@ def ipfs(
     solver = _AugmentedLagrangian(design, Y, k, mu, rho, ridge, tol, max_iter, monitor)
     even = np.where(solver.live, solver.k / max(int(solver.live.sum()), 1), 0.0)
     runs: list[_Run] = []
-    for i in range(n_init):
+    for i in range(n_restarts + 1):
         noise = _NOISE * rng.standard_normal(even.size) if i else 0.0
         run = solver.run(np.where(solver.live, even + noise, 0.0))
         runs.append(run)

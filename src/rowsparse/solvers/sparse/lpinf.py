@@ -1,6 +1,6 @@
 """Squared loss with the l_{p,inf} penalty (Kong and Ding 2014).
 
-    min_W  F(W) = 1/2 ||Y - XW||_F^2 + penalty * sum_j ( max_k |w_jk| )^p ,    0 <= p <= 1
+    min_W  F(W) = 1/2 ||Y - XW||_F^2 + gamma * sum_j ( max_k |w_jk| )^p ,    0 <= p <= 1
 
 There is no intercept here: centre X and Y for a free one.
 """
@@ -57,7 +57,7 @@ def lpinf(
     k: int,
     *,
     p: float = 0.5,
-    penalty: float | None = None,
+    gamma: float | None = None,
     init: Init = "best",
     variant: Variant = "corrected",
     n_samples: float | None = None,
@@ -65,23 +65,23 @@ def lpinf(
     max_iter: int = 2000,
     monitor: Monitor = silent,
 ) -> Solution:
-    """Minimise 1/2||Y - XW||_F^2 + penalty * sum_j (max_k |w_jk|)^p.
+    """Minimise 1/2||Y - XW||_F^2 + gamma * sum_j (max_k |w_jk|)^p.
 
     Parameters
     ----------
     design, Y : Design and array of shape (n, c)
         The data, centred already if an intercept is wanted.
     k : int
-        Number of rows to leave with ``penalty=None``.
+        Number of rows to leave with ``gamma=None``.
     p : float
         From 0 (the number of rows is penalised) to 1 (convex).
-    penalty : float or None
+    gamma : float or None
         None looks for the penalty that leaves k rows. For p < 1 the count jumps, so that the
         weakest few of a solution with slightly more rows may have to be cut.
     init : {"best", "ridge", "continuation", "zero"}
         Where the descent for p < 1 begins. "continuation" solves roughly for p = 1, 0.75, 0.5,
         ... down to p; "best" keeps the better of it and of "ridge", by the objective or, with
-        ``penalty=None``, by the least-squares residual refitted on the k strongest rows.
+        ``gamma=None``, by the least-squares residual refitted on the k strongest rows.
     variant : {"corrected", "published"}
         "published" is plain FISTA with the printed prox, which gives NaN for many rows that
         should vanish. The iteration cannot go on from NaN, so such rows become zero; nothing
@@ -98,7 +98,7 @@ def lpinf(
     Solution
         ``scores`` are the l2 norms of the rows and, below all of these, how close zero rows are
         to entering; with "published" the max norms that the paper penalises. ``attributes``
-        has ``penalty_`` and, for the corrected p = 1, ``gap_`` and ``dual_coef_``.
+        has ``gamma_`` and, for the corrected p = 1, ``gap_`` and ``dual_coef_``.
     """
     kind = _Printed if variant == "published" else _Worker
     worker = kind(SquaredLoss(design, Y, n_samples), tol, max_iter, monitor)
@@ -107,13 +107,13 @@ def lpinf(
         starts = ("zero",)  # convex: one answer
     trials: list[_Trial] = []
     for start in starts:
-        if penalty is None:
-            trials.append(worker.k_rows(start, p, k, trials[0].penalty if trials else None))
+        if gamma is None:
+            trials.append(worker.k_rows(start, p, k, trials[0].gamma if trials else None))
         else:
-            trials.append(_Trial(penalty, worker.path(start, p)(penalty)))
+            trials.append(_Trial(gamma, worker.path(start, p)(gamma)))
     best = trials[0]
     for trial in trials[1:]:
-        if penalty is None:
+        if gamma is None:
             values = [worker.loss.refitted(top_rows(row_norms(t.run.W), k)) for t in (best, trial)]
         else:
             values = [t.run.objective for t in (best, trial)]
@@ -127,7 +127,7 @@ def lpinf(
 class _Trial:
     """A descent at one penalty; the search may be told that a few rows too many are k."""
 
-    penalty: float
+    gamma: float
     run: Descent
     k: int = 0
     slack: int = 0
@@ -138,26 +138,26 @@ class _Trial:
         return self.k if self.k <= count <= self.k + self.slack else count
 
 
-def penalty_max(loss: SquaredLoss, p: float) -> float:
+def gamma_max(loss: SquaredLoss, p: float) -> float:
     """The penalty from which on W = 0 is a global minimum.
 
-    If F(W) < F(0) then m_j^p <= F(0)/penalty for m_j = max_k|w_jk|, and some row has
-    penalty < ||x_j'Y||_1 m_j^(1-p). Both cannot be once
-    penalty >= ( max_j ||x_j'Y||_1 )^p F(0)^(1-p), which for p = 1 is the known lambda_max.
+    If F(W) < F(0) then m_j^p <= F(0)/gamma for m_j = max_k|w_jk|, and some row has
+    gamma < ||x_j'Y||_1 m_j^(1-p). Both cannot be once
+    gamma >= ( max_j ||x_j'Y||_1 )^p F(0)^(1-p), which for p = 1 is the known lambda_max.
     """
     peak = float(np.abs(loss.correlations).sum(axis=1).max(initial=0.0))
     return max(float(peak**p * loss.at_zero ** (1.0 - p)), _TINY)
 
 
 def dual_value(
-    residual_norm2: float, fitted: float, score: float, penalty: float
+    residual_norm2: float, fitted: float, score: float, gamma: float
 ) -> tuple[float, float]:
     """The dual <Y,T> - 1/2||T||_F^2 of p = 1 at the best feasible T = s (Y - XW), and s.
 
-    Feasible means ||x_j'T||_1 <= penalty for all j; ``score`` is max_j ||x_j'(Y - XW)||_1 and
+    Feasible means ||x_j'T||_1 <= gamma for all j; ``score`` is max_j ||x_j'(Y - XW)||_1 and
     ``fitted`` is <Y, Y - XW>.
     """
-    limit = penalty / max(score, _TINY)
+    limit = gamma / max(score, _TINY)
     s = float(np.clip(fitted / max(residual_norm2, _TINY), -limit, limit))
     return s * fitted - 0.5 * s * s * residual_norm2, s
 
@@ -178,15 +178,15 @@ class _Worker:
     max_iter: int
     monitor: Monitor
 
-    def problem(self, active: Index, penalty: float, p: float, prox: Prox) -> Composite:
+    def problem(self, active: Index, gamma: float, p: float, prox: Prox) -> Composite:
         """F on the rows ``active``."""
         return self.loss.composite(
             active,
-            lambda W: penalty * lpinf_penalty(W, p),
-            lambda U, step: prox(U, penalty * step, p),
+            lambda W: gamma * lpinf_penalty(W, p),
+            lambda U, step: prox(U, gamma * step, p),
         )
 
-    def descend(self, W: Array, penalty: float, p: float, *, grow: bool = True) -> Descent:
+    def descend(self, W: Array, gamma: float, p: float, *, grow: bool = True) -> Descent:
         """The minimum for p = 1, else a stationary point reached from W without F rising.
 
         With p < 1 and ``grow=False`` no zero row enters.
@@ -197,7 +197,7 @@ class _Worker:
         inner_tol = max(self.tol, _ROUGH)
         while True:
             active = np.union1d(np.flatnonzero(W.any(axis=1)), entering)
-            run = self._on_rows(active, W[active], penalty, p, inner_tol, total.n_iter)
+            run = self._on_rows(active, W[active], gamma, p, inner_tol, total.n_iter)
             W[active] = run.W
             total.history += run.history
             total.objective, total.stopped = run.objective, run.stopped
@@ -205,31 +205,31 @@ class _Worker:
             if not ended and self._has_thinned(run.W):
                 continue
             if p == 1:
-                gap, entering = self._violators(W, run.objective, penalty)
+                gap, entering = self._violators(W, run.objective, gamma)
                 relative = gap / max(run.objective, _TINY)
                 total.converged = relative <= self.tol
                 inner_tol = max(min(inner_tol, relative) / 10, self.tol / 4)
             elif not ended:
                 if grow and run.objective > self.loss.at_zero:
                     W[:] = 0.0
-                entering = self._newcomer(W, penalty, p) if grow else entering
+                entering = self._newcomer(W, gamma, p) if grow else entering
                 total.converged = run.converged and entering.size == 0 and inner_tol <= self.tol
                 inner_tol = self.tol if entering.size == 0 else max(self.tol, _ROUGH)
             if ended or total.converged:
                 return total
 
     def _on_rows(
-        self, active: Index, V: Array, penalty: float, p: float, tol: float, spent: int
+        self, active: Index, V: Array, gamma: float, p: float, tol: float, spent: int
     ) -> Descent:
         if active.size == 0:
             return Descent(V, self.loss.at_zero, converged=True)
-        problem = self.problem(active, penalty, p, prox_lpinf)
+        problem = self.problem(active, gamma, p, prox_lpinf)
 
         def done(V: Array, P: Array, history: list[float]) -> bool:
             if self._has_thinned(V):
                 return True
             if p == 1:
-                return self._gap(V, P, problem, active, penalty) <= tol * max(history[-1], _TINY)
+                return self._gap(V, P, problem, active, gamma) <= tol * max(history[-1], _TINY)
             quiet = tol > self.tol or settled(history, _STILL * self.tol)
             return quiet and problem.residual(V, P) <= tol
 
@@ -240,30 +240,30 @@ class _Worker:
         """Whether so many rows have vanished that the rest deserve a cheaper iteration."""
         return len(V) > max(self.loss.gram_rows, 2 * int(np.count_nonzero(V.any(axis=1))))
 
-    def _gap(self, V: Array, P: Array, problem: Composite, active: Index, penalty: float) -> float:
+    def _gap(self, V: Array, P: Array, problem: Composite, active: Index, gamma: float) -> float:
         """The duality gap of p = 1 on the rows ``active``."""
         value = problem.value(V, P)
         score = float(np.abs(problem.gradient(V, P)).sum(axis=1).max(initial=0.0))
         fitted = 2.0 * self.loss.at_zero - float(np.vdot(self.loss.correlations[active], V))
-        return value + problem.penalty(V) - dual_value(2.0 * value, fitted, score, penalty)[0]
+        return value + problem.penalty(V) - dual_value(2.0 * value, fitted, score, gamma)[0]
 
-    def _violators(self, W: Array, F: float, penalty: float) -> tuple[float, Index]:
+    def _violators(self, W: Array, F: float, gamma: float) -> tuple[float, Index]:
         """The duality gap of p = 1, and the zero rows that have to enter."""
-        _, scores, dual, _ = self._dual(W, penalty)
+        _, scores, dual, _ = self._dual(W, gamma)
         zero = ~W.any(axis=1)
         room = max(10, 2 * int(np.count_nonzero(~zero)))
-        outside = np.flatnonzero(zero & (scores > penalty))
+        outside = np.flatnonzero(zero & (scores > gamma))
         return F - dual, outside[top_rows(scores[outside], min(room, outside.size))]
 
-    def _dual(self, W: Array, penalty: float) -> tuple[Array, Array, float, float]:
+    def _dual(self, W: Array, gamma: float) -> tuple[Array, Array, float, float]:
         """Residual, scores ||x_j'R||_1, dual value and the factor of its point s R."""
         R = self.loss.residual(W)
         scores = np.abs(self.loss.design.rmatmul(R)).sum(axis=1)
         fitted, peak = float(np.vdot(self.loss.Y, R)), float(scores.max(initial=0.0))
-        dual, s = dual_value(float(np.sum(R**2)), fitted, peak, penalty)
+        dual, s = dual_value(float(np.sum(R**2)), fitted, peak, gamma)
         return R, scores, dual, s
 
-    def _newcomer(self, W: Array, penalty: float, p: float) -> Index:
+    def _newcomer(self, W: Array, gamma: float, p: float) -> Index:
         """Set the zero row that lowers F most, when it alone moves, to its best value.
 
         The step of a row is 1/||x_j||^2, not 1/L: where no row enters, W is stationary for the
@@ -272,13 +272,13 @@ class _Worker:
         curvature = self.loss.design.column_norms() ** 2
         free = np.flatnonzero(~W.any(axis=1) & (curvature > 0))
         A = self.loss.design.rmatmul(self.loss.residual(W))[free] / curvature[free, None]
-        U = prox_lpinf(A, penalty / curvature[free], p)
+        U = prox_lpinf(A, gamma / curvature[free], p)
         moved = np.flatnonzero(U.any(axis=1))
         if moved.size == 0:
             return moved
         free, A, U = free[moved], A[moved], U[moved]
         drop = 0.5 * curvature[free] * (row_norms(A) ** 2 - row_norms(A - U) ** 2)
-        best = int(np.argmax(drop - penalty * np.abs(U).max(axis=1) ** p))
+        best = int(np.argmax(drop - gamma * np.abs(U).max(axis=1) ** p))
         W[free[best]] = U[best]
         return free[[best]]
 
@@ -288,30 +288,30 @@ class _Worker:
         rough = replace(self, tol=max(self.tol, _ROUGH), max_iter=_CONTINUATION_ITER)
         convex = fixed
 
-        def solve(penalty: float) -> Descent:
+        def solve(gamma: float) -> Descent:
             nonlocal convex
             if p == 1:
-                run = self.descend(convex, penalty, p)
+                run = self.descend(convex, gamma, p)
                 convex = run.W
                 return run
             W = fixed
             if start == "continuation":
-                W = convex = rough.descend(convex, penalty, 1.0).W
+                W = convex = rough.descend(convex, gamma, 1.0).W
                 for q in np.arange(1.0 - _CONTINUATION_STEP, p, -_CONTINUATION_STEP):
-                    W = rough.descend(W, penalty, float(q), grow=False).W
-            return self.descend(W, penalty, p)
+                    W = rough.descend(W, gamma, float(q), grow=False).W
+            return self.descend(W, gamma, p)
 
         return solve
 
     def k_rows(self, start: str, p: float, k: int, guess: float | None) -> _Trial:
         """The trial with k rows, looked for near the penalty ``guess`` if there is one."""
-        upper, step = penalty_max(self.loss, p), _WALK
+        upper, step = gamma_max(self.loss, p), _WALK
         if p == 1:
             return self._k_rows_convex(k, upper)
         solve = replace(self, tol=max(self.tol, _COUNT_TOL)).path(start, p)
 
-        def near(penalty: float) -> _Trial:
-            return _Trial(penalty, solve(penalty), k, slack=max(2, k // 5))
+        def near(gamma: float) -> _Trial:
+            return _Trial(gamma, solve(gamma), k, slack=max(2, k // 5))
 
         if guess is not None:
             while 1.5 * guess < upper and near(1.5 * guess).n_rows > k:
@@ -325,7 +325,7 @@ class _Worker:
         for tol in (max(self.tol, _COUNT_GAP), self.tol):
             solve = replace(self, tol=tol).path("zero", 1.0)
             found = _search(solve, upper, k)
-            exact = _Trial(found.penalty, self.descend(found.run.W, found.penalty, 1.0))
+            exact = _Trial(found.gamma, self.descend(found.run.W, found.gamma, 1.0))
             exact.run.history = found.run.history + exact.run.history
             if exact.n_rows == found.n_rows:
                 break
@@ -336,23 +336,23 @@ class _Worker:
         kept = top_rows(row_norms(trial.run.W), k)
         W = np.zeros_like(trial.run.W)
         W[kept] = trial.run.W[kept]
-        wanted, penalty = int(np.count_nonzero(W.any(axis=1))), trial.penalty
+        wanted, gamma = int(np.count_nonzero(W.any(axis=1))), trial.gamma
         for _ in range(_MAX_SOLVES):
-            run = self.descend(W, penalty, p, grow=False)
+            run = self.descend(W, gamma, p, grow=False)
             if np.count_nonzero(run.W.any(axis=1)) >= wanted:
                 break
-            penalty *= 0.8
+            gamma *= 0.8
         if p < 1:
-            problem = self.problem(np.arange(W.shape[0]), penalty, p, prox_lpinf)
+            problem = self.problem(np.arange(W.shape[0]), gamma, p, prox_lpinf)
             run.converged &= problem.residual(run.W, problem.product(run.W)) <= self.tol
-        return _Trial(penalty, run)
+        return _Trial(gamma, run)
 
     def solution(self, trial: _Trial, p: float) -> Solution:
         """The trial as a Solution, with F recomputed and for p = 1 the certificate."""
-        run, penalty = trial.run, trial.penalty
-        R, scores, dual, s = self._dual(run.W, penalty)
-        F = 0.5 * float(np.sum(R**2)) + penalty * lpinf_penalty(run.W, p)
-        attributes: dict[str, Any] = {"penalty_": penalty}
+        run, gamma = trial.run, trial.gamma
+        R, scores, dual, s = self._dual(run.W, gamma)
+        F = 0.5 * float(np.sum(R**2)) + gamma * lpinf_penalty(run.W, p)
+        attributes: dict[str, Any] = {"gamma_": gamma}
         if p == 1:
             run.converged = F - dual <= self.tol * max(F, _TINY)
             attributes |= {"gap_": F - dual, "dual_coef_": s * R}
@@ -367,8 +367,8 @@ class _Worker:
 class _Printed(_Worker):
     """The printed method: plain FISTA on all rows with the printed prox."""
 
-    def descend(self, W: Array, penalty: float, p: float, *, grow: bool = True) -> Descent:
-        problem = self.problem(np.arange(W.shape[0]), penalty, p, prox_printed)
+    def descend(self, W: Array, gamma: float, p: float, *, grow: bool = True) -> Descent:
+        problem = self.problem(np.arange(W.shape[0]), gamma, p, prox_printed)
 
         def done(V: Array, P: Array, history: list[float]) -> bool:
             return _is_stuck(history) or settled(history, _STILL * self.tol)
@@ -382,9 +382,9 @@ class _Printed(_Worker):
     def k_rows(self, start: str, p: float, k: int, guess: float | None) -> _Trial:
         if p == 1:  # no row of the printed method is ever zero: take the right penalty
             right = _Worker(self.loss, self.tol, self.max_iter, self.monitor)
-            penalty = right.k_rows(start, p, k, guess).penalty
-            return _Trial(penalty, self.path(start, p)(penalty))
-        return _search(self.path(start, p), penalty_max(self.loss, p), k)
+            gamma = right.k_rows(start, p, k, guess).gamma
+            return _Trial(gamma, self.path(start, p)(gamma))
+        return _search(self.path(start, p), gamma_max(self.loss, p), k)
 
     def solution(self, trial: _Trial, p: float) -> Solution:
         answer = super().solution(trial, p)

@@ -1,10 +1,10 @@
 """MTFS: least squares with an l2,1 penalty (Argyriou et al. 2007; Obozinski et al. 2010).
 
-    penalty="l21"          P(W) = 1/2 ||Y - ZW||_F^2 + lam ||W||_21
-    penalty="l21_squared"  P(W) = 1/2 ||Y - ZW||_F^2 + lam/2 ||W||_21^2
+    penalty="l21"          P(W) = 1/2 ||Y - ZW||_F^2 + gamma ||W||_21
+    penalty="l21_squared"  P(W) = 1/2 ||Y - ZW||_F^2 + gamma/2 ||W||_21^2
 
 The second is half of Argyriou's form with the rotation fixed. Both have the same path: the
-solution of the second at lam is that of the first at lam ||W||_21.
+solution of the second at gamma is that of the first at gamma ||W||_21.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MAX_SOLVES, _FINER = 100, 0.1
 def mtfs(
     design: Design,
     Y: Array,
-    lam: float | None,
+    gamma: float | None,
     *,
     k: int = 1,
     penalty: Penalty = "l21",
@@ -55,11 +55,11 @@ def mtfs(
     ----------
     design, Y : Design and array of shape (n, c)
         The data, centred already if an intercept is wanted.
-    lam : float or None
+    gamma : float or None
         None takes the penalty that leaves exactly k rows, or where there is none (rows may
         enter together) the one with the fewest rows above k.
     k : int
-        Number of rows to leave with ``lam=None``.
+        Number of rows to leave with ``gamma=None``.
     penalty : {"l21", "l21_squared"}
         The norm, or half its square.
     tol : float
@@ -72,7 +72,7 @@ def mtfs(
     Returns
     -------
     Solution
-        ``attributes``: ``lam_``, ``n_active_`` (non-zero rows), ``gap_`` and ``dual_coef_``.
+        ``attributes``: ``gamma_``, ``n_active_`` (non-zero rows), ``gap_`` and ``dual_coef_``.
 
     Examples
     --------
@@ -85,23 +85,23 @@ def mtfs(
     reduction = Reduction.of(Y, False)
     problem = LeastSquaresProblem(design, reduction.reduced)
     worker = WorkingSetSolver(problem, max_iter=max_iter, monitor=monitor)
-    if lam is None:
+    if gamma is None:
         fit = fit_with_rows(worker, k, tol)
     elif penalty == "l21":
-        fit = worker.solve(lam, tol)
+        fit = worker.solve(gamma, tol)
     else:
-        fit = _fit_squared_norm(worker, lam, tol)
+        fit = _fit_squared_norm(worker, gamma, tol)
     norm = float(row_norms(fit.V).sum())
     if penalty == "l21_squared":
-        if lam is None:
-            lam = fit.penalty / norm if norm > 0 else 0.0
-            fit = _certified(fit, problem, lam, tol)
+        if gamma is None:
+            gamma = fit.penalty / norm if norm > 0 else 0.0
+            fit = _certified(fit, problem, gamma, tol)
     else:
-        lam = fit.penalty
+        gamma = fit.penalty
     solution = as_solution(
         fit, *reduction.expand(fit.coefficients(design.shape[1]), fit.b, fit.Theta)
     )
-    solution.attributes |= {"lam_": lam, "n_active_": fit.n_rows}
+    solution.attributes |= {"gamma_": gamma, "n_active_": fit.n_rows}
     return solution
 
 
@@ -121,14 +121,14 @@ def fit_with_rows(worker: WorkingSetSolver, k: int, tol: float) -> WorkingSetFit
             break
         fit = above
     upper = fit.penalty * _RAISE
-    return search_penalty(lambda lam: worker.solve(lam, tol), upper, k, step=1 / _RAISE)[1]
+    return search_penalty(lambda gamma: worker.solve(gamma, tol), upper, k, step=1 / _RAISE)[1]
 
 
-def _fit_squared_norm(worker: WorkingSetSolver, lam: float, tol: float) -> WorkingSetFit:
-    """The solution of the squared form: the fixed point t = lam ||W(t)||_21 of the path.
+def _fit_squared_norm(worker: WorkingSetSolver, gamma: float, tol: float) -> WorkingSetFit:
+    """The solution of the squared form: the fixed point t = gamma ||W(t)||_21 of the path.
 
     ||W(t)|| falls as t grows, so that each solution bounds the fixed point from both sides: it
-    lies between t and lam ||W(t)||.
+    lies between t and gamma ||W(t)||.
     """
     problem = worker.problem
     low, high = 0.0, worker.penalty_max
@@ -138,8 +138,8 @@ def _fit_squared_norm(worker: WorkingSetSolver, lam: float, tol: float) -> Worki
     spent = 0
     for _ in range(_MAX_SOLVES):
         inner = worker.solve(t, _FINER * tol)
-        wanted = lam * float(row_norms(inner.V).sum())
-        fit = _certified(inner, problem, lam, tol)
+        wanted = gamma * float(row_norms(inner.V).sum())
+        fit = _certified(inner, problem, gamma, tol)
         spent += inner.n_iter
         history.append(fit.objective)
         if best is None or fit.relative_gap < best.relative_gap:
@@ -154,11 +154,11 @@ def _fit_squared_norm(worker: WorkingSetSolver, lam: float, tol: float) -> Worki
 
 
 def _certified(
-    fit: WorkingSetFit, problem: RowSparseProblem, lam: float, tol: float
+    fit: WorkingSetFit, problem: RowSparseProblem, gamma: float, tol: float
 ) -> WorkingSetFit:
     """A solution of the l2,1 problem as one of the squared form, with the gap of that form.
 
-    Its dual is <Y, T> - 1/2 ||T||_F^2 - max_j ||z_j' T||^2 / (2 lam); T is the best multiple of
+    Its dual is <Y, T> - 1/2 ||T||_F^2 - max_j ||z_j' T||^2 / (2 gamma); T is the best multiple of
     the residual.
     """
     Y, norm = problem.Y, float(row_norms(fit.V).sum())
@@ -166,11 +166,11 @@ def _certified(
     scores = row_norms(problem.design.rmatmul(R))
     square, cross = float(np.vdot(R, R)), float(np.vdot(Y, R))
     peak = float(scores.max(initial=0.0))
-    steep = square + (peak * peak / lam if peak > 0 else 0.0)
+    steep = square + (peak * peak / gamma if peak > 0 else 0.0)
     multiple = cross / steep if steep > 0 else 0.0
     certified = replace(
         fit,
-        objective=0.5 * square + 0.5 * lam * norm * norm,
+        objective=0.5 * square + 0.5 * gamma * norm * norm,
         Theta=multiple * R,
         dual=0.5 * multiple * cross,
         scores=scores,

@@ -159,7 +159,7 @@ def _all_rows(loss: SmoothedLoss, gamma: float, tol: float, monitor: Monitor) ->
     bound = answer.objective - float(answer.attributes["gap_"])
     answer.support = np.arange(loss.design.shape[1])
     gap = answer.attributes["gap_"]
-    answer.attributes = {"gap_": gap, "rho_": 0.0, "mu_": 0.0, "lower_bound_": bound}
+    answer.attributes = {"refit_gap_": gap, "rho_": 0.0, "mu_": 0.0, "lower_bound_": bound}
     return answer
 
 
@@ -306,7 +306,7 @@ class _Homotopy:
         fit = self._refit(support, self.tol)
         W = np.zeros((self.loss.design.shape[1], self.loss.Y.shape[1]))
         W[support] = fit.W
-        attributes: dict[str, Any] = {"gap_": fit.gap, "rho_": rho, "mu_": mu}
+        attributes: dict[str, Any] = {"refit_gap_": fit.gap, "rho_": rho, "mu_": mu}
         if self.bound is not None:
             attributes["lower_bound_"] = self.bound
         return Solution(

@@ -76,7 +76,7 @@ def rpfs(
     rho: float = 1.02,
     max_iter: int = 1000,
     init: Init | None = None,
-    n_init: int = 1,
+    n_restarts: int,
     init_scale: float | None = None,
     variant: Variant = "corrected",
     fit_intercept: bool = True,
@@ -101,8 +101,8 @@ def rpfs(
     init : {"forward", "zero", "random"}, optional
         W_0: the least squares coefficients on the support of greedy forward selection, zero, or
         normal random numbers. Default: "forward" if corrected, "random" if published.
-    n_init : int
-        Number of random starts; the other two are deterministic.
+    n_restarts : int
+        Random starts after the first; the other two are deterministic.
     init_scale : float, optional
         Standard deviation of a random W_0, which the paper does not state. Default: 1 if
         published, 0.03 if corrected, because from 1 the iteration freezes at losses far above
@@ -135,7 +135,9 @@ def rpfs(
     refit = refitter(design, Y, weights, fit_intercept)
     greedy = Greedy.of(design, Y, weights, fit_intercept, k)
     scale = _INIT_SCALE[variant] if init_scale is None else init_scale
-    starts = _starts(init or ("forward" if corrected else "random"), greedy, n_init, scale, rng)
+    starts = _starts(
+        init or ("forward" if corrected else "random"), greedy, n_restarts + 1, scale, rng
+    )
     step = RidgeStep(problem.Z)
     options = Options(mu, rho, max_iter, "l2" if corrected else "l1", tol, corrected)
     keep = greedy.live[:, None] if corrected else np.True_
@@ -181,11 +183,11 @@ class Greedy:
 
 
 def _starts(
-    init: Init, greedy: Greedy, n_init: int, scale: float, rng: np.random.Generator
+    init: Init, greedy: Greedy, n_starts: int, scale: float, rng: np.random.Generator
 ) -> list[Array]:
     if init != "random":
         return [greedy.W if init == "forward" else np.zeros_like(greedy.W)]
-    return [scale * rng.standard_normal(greedy.W.shape) for _ in range(n_init)]
+    return [scale * rng.standard_normal(greedy.W.shape) for _ in range(n_starts)]
 
 
 def _published(runs: list[Run], choices: list[Choice]) -> Solution:
@@ -210,7 +212,7 @@ def _corrected(
     best = by_forward if by_forward.loss < choices[at].loss else choices[at]
     best, pull, settled = _swap(design, best, refit, live)
     solution = _solution(runs[at], best, pull if pull.any() else runs[at].strength)
-    solution.attributes["gap_"] = best.gap
+    solution.attributes["refit_gap_"] = best.gap
     # The answer is the refit and its swaps; the ALM may well still wander between supports.
     solution.converged = best.converged and settled
     return solution

@@ -58,7 +58,7 @@ def descend(
     ``fixed`` and ``effort`` are those of :meth:`SupportState.best_exchange`.
     """
     objective = state.objective
-    while not deadline.passed():
+    while not deadline.expired():
         best = state.best_exchange(min_gain, allowed, fixed=fixed, effort=effort)
         if best is None or not state.exchange(best.out, best.into):
             return True

@@ -60,7 +60,7 @@ class FeatureSearch:
         width = max(1, min(_BEAM_WIDTH, _BEAM_BYTES // states[0].nbytes))
         for _ in range(self.size):
             extended = self._extended(states, width)
-            if not extended or self._rules.deadline.passed():
+            if not extended or self._rules.deadline.expired():
                 break
             states = extended
         optima = []
@@ -139,7 +139,7 @@ class FeatureSearch:
         state = SupportState(self._problem, [*self._fixed, *self.units.tolist()])
         if state.inert:
             return None
-        while len(state.basis) > full and not self._rules.deadline.passed():
+        while len(state.basis) > full and not self._rules.deadline.expired():
             costs = state.removal_costs()
             state.remove(state.basis[fixed + int(np.argmin(costs[fixed:]))])
         return state if len(state.basis) == full else None

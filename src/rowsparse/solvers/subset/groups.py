@@ -145,7 +145,7 @@ class GroupSearch:
     def _exchange(self, chosen: list[int]) -> list[int]:
         """Apply the best exchange of one group for another until none gains."""
         state = self._state(chosen)
-        while not self._rules.deadline.passed():
+        while not self._rules.deadline.expired():
             best = (self._rules.min_gain, -1, -1)
             for i, gains in self._exchange_gains(chosen, state):
                 gains[~self._allowed] = -np.inf

@@ -72,7 +72,7 @@ def run_starts(
     """The first start and ``n_restarts`` more, unless the deadline or the monitor ends them."""
     first = search.run((), (), 0)
     kept, history, n_starts = [first], [first.objective], 1
-    stopped = deadline.passed() or monitor(first.objective)
+    stopped = deadline.expired() or monitor(first.objective)
     # If one unit is to be chosen or left out, the first start is optimal. If few are left out,
     # starts differ little and take long. If the first start is short, the fit is perfect.
     left_out = search.units.size - search.size
@@ -89,7 +89,7 @@ def run_starts(
         kept = best_optima([*kept, *optima], search.total)
         n_starts += len(optima)
         history.append(kept[0].objective)
-        stopped = deadline.passed() or monitor(kept[0].objective)
+        stopped = deadline.expired() or monitor(kept[0].objective)
     return MultiStartResult(first, kept[0], n_starts, history, stopped and n_starts <= n_restarts)
 
 

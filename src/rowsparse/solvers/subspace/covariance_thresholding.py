@@ -44,7 +44,7 @@ class ThresholdedCovariance:
 
 
 def covariance_thresholding(
-    design: Design, threshold: float, *, soft: bool = False
+    design: Design, threshold: float, *, soft: bool
 ) -> ThresholdedCovariance:
     """Rank features by the leading eigenvectors of the thresholded covariance.
 
@@ -80,7 +80,7 @@ def covariance_thresholding(
     return _ranked(leading, order, fallback, n_pairs, value)
 
 
-def surviving(design: Design, threshold: float, *, soft: bool = False) -> sp.csr_array:
+def surviving(design: Design, threshold: float, *, soft: bool) -> sp.csr_array:
     """The upper triangle of the thresholded covariance, diagonal included."""
     n, d = design.shape
     identity = mean_variance(design) if soft else 0.0

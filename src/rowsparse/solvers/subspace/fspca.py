@@ -33,8 +33,8 @@ def fspca(
     k: int,
     m: int,
     *,
-    ridge: float = 0.1,
-    max_iter: int = 100,
+    ridge: float,
+    max_iter: int,
     monitor: Monitor = silent,
 ) -> Solution:
     """Choose k features whose m leading principal components have the most variance.

@@ -14,7 +14,6 @@ import numpy as np
 from rowsparse._arrays import Array
 from rowsparse.design import Design
 from rowsparse.solvers.solution import Monitor, silent
-from rowsparse.solvers.subspace.subspace import varying
 
 # Entries of X that are held at a time.
 _BLOCK_ENTRIES = 1 << 20
@@ -70,10 +69,10 @@ def ilfs(
     design: Design,
     Y: Array,
     *,
-    n_tokens: int = 6,
-    update_tokens: bool = False,
-    max_iter: int = 1000,
-    tol: float = 1e-6,
+    n_tokens: int,
+    update_tokens: bool,
+    max_iter: int,
+    tol: float,
     monitor: Monitor = silent,
 ) -> Relevance:
     """Estimate how likely each feature is relevant to the classes.
@@ -100,7 +99,7 @@ def ilfs(
         0 for constant columns.
     """
     n, d = design.shape
-    live = np.flatnonzero(varying(design))
+    live = np.flatnonzero(design.column_norms())
     counts = np.zeros((n_tokens, live.size))
     step = max(1, _BLOCK_ENTRIES // n)
     for start in range(0, live.size, step):

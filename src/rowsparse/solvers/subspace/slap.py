@@ -46,11 +46,11 @@ def slap(
     Y: Array,
     m: int,
     *,
-    gamma: float = 1.0,
-    n_neighbors: int = 5,
-    alpha: float | None = None,
-    max_iter: int = 30,
-    tol: float = 0.02,
+    gamma: float,
+    n_neighbors: int,
+    alpha: float | None,
+    max_iter: int,
+    tol: float,
     monitor: Monitor = silent,
 ) -> Solution:
     """Learn similarities within classes and a projection of few features that keeps them.
@@ -68,7 +68,7 @@ def slap(
         root of their mean variance, so that units do not matter.
     n_neighbors : int
         Number of similar samples of each one, which chooses its alpha_i in every round.
-    alpha : float, optional
+    alpha : float or None
         The same alpha for all samples and rounds instead; then the objective never rises.
     max_iter, tol : int, float
         Limit on the rounds, and the relative change of the row norms, taken together, at which

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
 from rowsparse.rows import top_rows
 from rowsparse.solvers.solution import Solution, scores_with_closeness
@@ -148,11 +148,6 @@ def spread(rows: Index, W_rows: Array, d: int) -> Array:
 def same_set(first: Index, second: Index) -> bool:
     """Whether two choices of rows are one."""
     return bool(np.array_equal(np.sort(first), np.sort(second)))
-
-
-def varying(design: Design) -> Mask:
-    """The columns that are not constant."""
-    return np.asarray(design.column_norms() > 0)
 
 
 def subspace_solution(
