@@ -11,8 +11,7 @@ from rowsparse._arrays import Index, Mask
 from rowsparse._compat import has_callbacks
 from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Flag, Number, OneOf
-from rowsparse.certificate import Problem as ProofProblem
-from rowsparse.certificate import Proof
+from rowsparse.certificate import Proof, ProofProblem
 from rowsparse.selectors.base.linear import LinearSelector, Problem
 from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.selector import generator
