@@ -105,7 +105,9 @@ class Choices:
     def without(self, out: Index, fixed: Index) -> Choices:
         """The choices without the features ``out`` and with the features ``fixed``."""
         if not (self.allowed[out].all() and self.allowed[fixed].all()):
-            raise ValueError("the proof does not hold: it rules out what is not there.")
+            raise ValueError(
+                "the proof does not hold: it screens or splits on a column that is not allowed."
+            )
         allowed = self.allowed.copy()
         allowed[out] = allowed[fixed] = False
         return Choices(np.append(self.chosen, fixed), allowed, self.count - fixed.size)
@@ -189,7 +191,7 @@ class Checker:
         features = np.asarray(features, dtype=np.intp)
         at = np.minimum(np.searchsorted(self.pool, features), self.pool.size - 1)
         if not np.array_equal(self.pool[at], features):
-            raise ValueError("the proof does not hold: it names columns that it does not have.")
+            raise ValueError("the proof does not hold: it names columns outside its pool.")
         if np.unique(at).size < at.size:
             raise ValueError("the proof does not hold: it counts a column twice.")
         return at
@@ -216,7 +218,7 @@ class Checker:
             return 0.0, np.zeros(self.pool.size)
         at, W = self._positions(dual.features), np.asarray(dual.W, dtype=np.float64)
         if W.shape != (at.size, self.Y.shape[1]) or not np.isfinite(W).all():
-            raise ValueError("the proof does not hold: a dual point is not one.")
+            raise ValueError("the proof does not hold: a dual point is malformed.")
         fitted = self.Z[:, at] @ W
         moved = (self.ridge - self.D[at])[:, None] * W
         u = self.B - (self.Z.T @ fitted if self.gram is None else self.gram[:, at] @ W)
@@ -250,7 +252,7 @@ class Checker:
         """The least objective with one or two more features, of all ways to choose them."""
         C, F = choices.chosen, np.flatnonzero(choices.allowed)
         if choices.count not in (1, 2):
-            raise ValueError("the proof does not hold: more than two features are to go.")
+            raise ValueError("the proof does not hold: more than two features are left to choose.")
         try:
             L = np.linalg.cholesky(self._products(C, C) + self.ridge * np.eye(C.size))
         except np.linalg.LinAlgError:

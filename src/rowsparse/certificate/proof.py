@@ -76,7 +76,7 @@ class ProofProblem:
         numbers = (self.alpha, self.x_unit, self.y_unit)
         finite = all(isinstance(v, (int, float)) and 0 <= v < np.inf for v in numbers)
         if not (counts and finite and self.x_unit > 0 and self.y_unit > 0):
-            raise ValueError("the proof does not hold: its k, alpha or units are not possible.")
+            raise ValueError("the proof does not hold: its k, alpha or units are invalid.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
