@@ -9,7 +9,6 @@ import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse.certificate.proof import ProofProblem
-from rowsparse.targets import encode_targets, target_array
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -29,6 +28,9 @@ class Data:
     @classmethod
     def of(cls, X: Any, y: Any, problem: ProofProblem, sample_weight: Any) -> Data:
         """The data of a problem; X is made dense."""
+        # Imported here, because the workers of a proof import this package but not scikit-learn.
+        from rowsparse.targets import encode_targets, target_array
+
         X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != problem.n_features:
             raise ValueError(

@@ -23,7 +23,7 @@ _BLOCK_ENTRIES = 1 << 20
 
 
 def import_torch(method: str) -> Any:
-    """PyTorch, or one sentence that says how to get it."""
+    """PyTorch; an ImportError that names the extra where it is not installed."""
     try:
         return import_module("torch")
     except ImportError:
@@ -146,8 +146,8 @@ class Adam:
     """Adam, or with Nesterov momentum NAdam, on all parameters at once.
 
     The parameters and their gradients become views of two vectors, so a step is a handful of
-    operations however many layers there are: networks as small as these would otherwise spend
-    most of their time in the optimiser. Same steps as ``torch.optim.Adam`` and ``NAdam``.
+    operations whatever the number of layers: small networks would otherwise spend most of their
+    time in the optimiser. Same steps as ``torch.optim.Adam`` and ``NAdam``.
     """
 
     _first_decay, _second_decay, _floor = 0.9, 0.999, 1e-8

@@ -14,7 +14,7 @@ from rowsparse._parameters import Number
 from rowsparse._threads import one_blas_thread
 from rowsparse.evaluation import METRICS, evaluate_split
 from rowsparse.selectors import TopK, TopKCV, topk_path
-from rowsparse.selectors.base.score import ScoreSelector
+from rowsparse.selectors.base.selector import ScoreSelector
 from rowsparse.selectors.meta.cross_validation import choose
 from rowsparse.workflow.cross_validation import judges
 from rowsparse.workflow.messages import InputError, check_setting

@@ -77,7 +77,7 @@ def fspca(
         converged = same_set(rows, new)
         if not converged:
             new_W, objective = _fitted(design, new, m)
-            # Rounding, at a tie, may turn round and round.
+            # At a tie, rounding errors could make the rounds cycle.
             converged = objective <= history[-1] * (1 + 1e-14)
         if not converged:
             rows, W = new, new_W

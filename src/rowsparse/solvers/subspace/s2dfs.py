@@ -56,7 +56,7 @@ class ClassScatter:
         total = design.column_norms() ** 2
         between = np.minimum((design.rmatmul(Q) ** 2).sum(axis=1), total)
         within = total - between
-        # What is left of a column that its classes explain is rounding error.
+        # If the classes explain a column, the rest of its scatter is rounding error.
         within[within <= 1e3 * machine_eps(design) * total] = 0.0
         scale = within.sum() or total.sum()
         return cls(design, Q, between, within, 1e-12 * float(scale) / total.size)
@@ -202,7 +202,7 @@ def start_at_features(design: Design, Y: Array, k: int, m: int) -> Array:
 def _inner(
     scatter: ClassScatter, W: Array, rows: Index | None, k: int, lam: float, shift: float
 ) -> tuple[Array, Index, Array]:
-    """Raise tr(W'AW) for A = S_b - lam S_w + shift I, until nothing moves or for 30 rounds."""
+    """Raise tr(W'AW) for A = S_b - lam S_w + shift I, until the rows stay the same."""
     value = -np.inf
     for _ in range(_INNER_ROUNDS):
         G, p, new = improved_rows(

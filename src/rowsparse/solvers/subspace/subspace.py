@@ -1,4 +1,4 @@
-"""What subspaces with few non-zero rows have in common.
+"""What the solvers for subspaces with few non-zero rows share.
 
 Both FSPCA and S2DFS raise tr(W'AW) over W'W = I with at most k non-zero rows, where
 
@@ -146,7 +146,7 @@ def spread(rows: Index, W_rows: Array, d: int) -> Array:
 
 
 def same_set(first: Index, second: Index) -> bool:
-    """Whether two choices of rows are one."""
+    """Whether two arrays hold the same rows, in any order."""
     return bool(np.array_equal(np.sort(first), np.sort(second)))
 
 

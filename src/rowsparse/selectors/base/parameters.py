@@ -1,16 +1,17 @@
-"""The parameters that selectors share, and the one place where parameters are checked."""
+"""The parameters that selectors share, and the check of all parameters before a fit."""
 
 from __future__ import annotations
 
 import numbers
-from typing import Any, ClassVar
+from typing import Any
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from rowsparse._parameters import Allowed, Anything, Constraint, Flag, Number, OneOf, Such
 from rowsparse.targets import TASKS
 
-__all__ = ["COUNT", "VARIANTS", "CheckedParameters"]
+__all__ = ["COUNT", "VARIANTS", "allowed_values", "check_parameters", "generator"]
 
 VARIANTS = ("corrected", "published")
 
@@ -39,6 +40,7 @@ def _is_random_state(value: Any) -> bool:
 
 COUNT = Such("an integer of at least 1, or a fraction between 0 and 1", _is_count)
 
+# A class overrides these and adds its own parameters in its class attribute ``allowed``.
 _SHARED: Allowed = {
     "n_features_to_select": COUNT,
     "variant": OneOf(VARIANTS),
@@ -62,30 +64,22 @@ _SHARED: Allowed = {
 }
 
 
-class CheckedParameters:
-    """An estimator that declares what its parameters may be.
+def allowed_values(cls: type) -> dict[str, Constraint]:
+    """The constraint of each parameter: shared ones, overridden along the class hierarchy."""
+    table = dict(_SHARED)
+    for base in reversed(cls.__mro__):
+        table |= vars(base).get("allowed", {})
+    return table
 
-    ``allowed`` of a class has its own parameters and those for which it differs from the classes
-    that it derives from; the rest is inherited.
-    """
 
-    allowed: ClassVar[Allowed] = _SHARED
+def check_parameters(estimator: Any) -> None:
+    """Raise an error of one sentence for the first parameter with a wrong value."""
+    table = allowed_values(type(estimator))
+    for name, value in estimator.get_params(deep=False).items():
+        if name in table:
+            table[name].check(name, value)
 
-    @classmethod
-    def _allowed_values(cls) -> dict[str, Constraint]:
-        """The constraint of each parameter, the class's own first."""
-        table: dict[str, Constraint] = {}
-        for base in reversed(cls.__mro__):
-            table |= vars(base).get("allowed", {})
-        return table
 
-    def _check_all_params(self) -> None:
-        """Refuse parameters, one sentence each: first one by one, then together."""
-        table = self._allowed_values()
-        for name, value in self.get_params(deep=False).items():  # type: ignore[attr-defined]
-            if name in table:
-                table[name].check(name, value)
-        self._check_params()
-
-    def _check_params(self) -> None:
-        """Refuse parameters that do not go together."""
+def generator(random_state: Any) -> np.random.Generator:
+    """A NumPy generator from what scikit-learn accepts as ``random_state``."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
