@@ -19,7 +19,18 @@ ROOT = Path(rowsparse.__file__).parent
 
 # From the first room to the last. A module may import from its own room and from earlier ones.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_arrays", "_compat", "_files", "_mat", "_npz", "_parameters", "_text", "_validation"),
+    (
+        "_arrays",
+        "_compat",
+        "_deadline",
+        "_files",
+        "_mat",
+        "_npz",
+        "_parameters",
+        "_text",
+        "_threads",
+        "_validation",
+    ),
     ("rows", "design", "targets"),
     ("certificate",),
     ("solvers.solution", "solvers.ridge", "solvers.proximal"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array, Index
+from rowsparse._threads import one_blas_thread
 from rowsparse.evaluation import METRICS, evaluate_split
 from rowsparse.selectors import TopK, TopKCV, topk_path
 from rowsparse.selectors.base.selector import ScoreSelector
@@ -20,7 +21,7 @@ from rowsparse.workflow.plan import Plan
 from rowsparse.workflow.results import KCurve
 from rowsparse.workflow.run_log import ProgressCallback, silent
 from rowsparse.workflow.settings import EvaluationSettings
-from rowsparse.workflow.threads import in_threads, one_blas_thread, thread_count
+from rowsparse.workflow.threads import in_threads, thread_count
 
 __all__ = ["choose_count", "counts_around", "path_curve", "score_curve"]
 

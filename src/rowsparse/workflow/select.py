@@ -11,6 +11,7 @@ import numpy as np
 
 from rowsparse._arrays import Index
 from rowsparse._compat import HAS_CALLBACKS
+from rowsparse._threads import one_blas_thread
 from rowsparse.evaluation import METRICS
 from rowsparse.selectors import StabilitySelection
 from rowsparse.workflow.cross_validation import (
@@ -40,7 +41,7 @@ from rowsparse.workflow.run_log import (
 )
 from rowsparse.workflow.settings import SelectSettings
 from rowsparse.workflow.table import Table
-from rowsparse.workflow.threads import one_blas_thread, thread_backend, thread_count
+from rowsparse.workflow.threads import thread_backend, thread_count
 
 __all__ = ["select"]
 
