@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from rowsparse.evaluation.metrics import refitted_objective
 from rowsparse.selectors import get_selector, selector_info
 
 __all__ = ["METHODS", "N_PIXELS", "DigitsDemo", "DigitsRow", "check_k", "run_digits"]
@@ -155,7 +156,7 @@ def _selected_row(
         paper=paper,
         support=support,
         seconds=seconds,
-        objective=_refitted_objective(X[:, support], y),
+        objective=refitted_objective(X, y, support),
         fold_accuracies=_cross_validate(make_pipeline(selector, *_classifier()), X, y),
     )
 
@@ -167,7 +168,7 @@ def _full_row(X: NDArray[np.float64], y: NDArray[np.int_]) -> DigitsRow:
         paper="",
         support=np.ones(X.shape[1], dtype=bool),
         seconds=None,
-        objective=_refitted_objective(X, y),
+        objective=refitted_objective(X, y, np.arange(X.shape[1])),
         fold_accuracies=_cross_validate(make_pipeline(*_classifier()), X, y),
     )
 
@@ -184,12 +185,3 @@ def _cross_validate(
     folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=0)
     scores = cross_val_score(model, X, y, cv=folds, error_score="raise")
     return tuple(float(score) for score in scores)
-
-
-def _refitted_objective(X: NDArray[np.float64], y: NDArray[np.int_]) -> float:
-    """Squared error of one-hot targets on standardised columns, by least squares with intercept."""
-    Z = StandardScaler().fit_transform(X)
-    Y = (y[:, None] == np.unique(y)).astype(float)
-    Y -= Y.mean(axis=0)  # Z is centred, so this is the free intercept
-    W = np.linalg.lstsq(Z, Y, rcond=None)[0]
-    return float(np.sum((Y - Z @ W) ** 2))
