@@ -6,7 +6,7 @@ VENV := .venv
 FLOOR := .venv-floor
 BIN := $(VENV)/bin
 FLOOR_BIN := $(FLOOR)/bin
-FLOOR_TESTS := tests/test_sklearn_conformance.py tests/test_cli.py tests/test_cli_tables.py tests/workflow \
+FLOOR_TESTS := tests/test_sklearn_conformance.py tests/cli tests/workflow \
 	tests/test_rows.py tests/design tests/test_targets.py
 PIP_QUIET := --quiet --disable-pip-version-check
 # A process for each core, but not dozens of them.

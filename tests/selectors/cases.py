@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from rowsparse import get_selector, list_selectors, selector_info
-from rowsparse.selectors.base.linear import LinearSelector
+from rowsparse.selectors.base.selector import LinearSelector
 
 Factory = Callable[..., Any]
 

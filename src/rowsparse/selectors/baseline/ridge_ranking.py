@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.ridge import ridge_ranking
 from rowsparse.solvers.solution import Solution
@@ -52,7 +53,7 @@ class RidgeRanking(SquaredLossSelector):
     array([2, 3])
     """
 
-    decides_alone = "ridge"
+    parameter_that_fixes_ranking = "ridge"
 
     allowed: ClassVar[Allowed] = {
         "ridge": Number(low=0.0, low_open=True),
@@ -78,6 +79,6 @@ class RidgeRanking(SquaredLossSelector):
     def _dimensions(self) -> dict[str, Dimension]:
         return {"ridge": Dimension(x=2)}
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         ridge = problem.scaled("ridge", self.ridge)
         return ridge_ranking(problem.design, problem.Y, ridge, monitor=problem.monitor)

@@ -12,8 +12,8 @@ from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf, Several
 from rowsparse.deep.concrete import ConcreteFit, ConcreteSettings, concrete_autoencoder
 from rowsparse.deep.torch_tools import Rows, standardized
-from rowsparse.selectors.base.score import Choice
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures
 from rowsparse.selectors.deep.network import LAYERS, DeepSelector, NetworkData
 from rowsparse.selectors.registry import register
 
@@ -162,25 +162,19 @@ class ConcreteAutoencoder(DeepSelector):
         self.task = task
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = self.target == "y"
-        return tags
+    @property
+    def _requires_targets(self) -> bool:
+        return bool(self.target == "y")
 
-    def _check_params(self) -> None:
+    def _check_combinations(self) -> None:
         if self.temperature[0] < self.temperature[1]:
             raise ValueError(f"temperature must not rise; got {self.temperature!r}.")
 
-    def _sample(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-        if self.target == "y":
-            self._require_targets(y)
-        return super()._sample(X, y, sample_weight)
-
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         data = self._network_data(sample)
         fit = self._trained(sample, data)
         chosen = np.unique(fit.probabilities.argmax(axis=1))
-        return Choice(
+        return ScoredFeatures(
             scores=data.scores(fit.probabilities.max(axis=0), fit.loss),
             varies=data.varies,
             support=data.columns[chosen],
@@ -219,5 +213,5 @@ class ConcreteAutoencoder(DeepSelector):
 
 def _numbers(sample: Sample) -> Array:
     """The targets as the decoder sees them."""
-    Y = sample.labels.Y
-    return standardized(Y) if sample.labels.task == "regression" else Y
+    Y = sample.required_targets.Y
+    return standardized(Y) if sample.required_targets.task == "regression" else Y

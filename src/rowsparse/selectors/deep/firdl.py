@@ -11,8 +11,8 @@ from rowsparse._arrays import Index
 from rowsparse._parameters import Allowed, Number
 from rowsparse.deep.firdl import FirdlFit, FirdlSettings, Part, firdl, hold_out
 from rowsparse.deep.torch_tools import Rows, standardized
-from rowsparse.selectors.base.score import Choice
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures
 from rowsparse.selectors.deep.network import LAYERS, DeepSelector, NetworkData
 from rowsparse.selectors.registry import register
 from rowsparse.targets import Targets
@@ -150,10 +150,10 @@ class FIRDL(DeepSelector):
         self.task = task
         self.random_state = random_state
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         data = self._network_data(sample)
         fit = self._trained(sample, data)
-        return Choice(
+        return ScoredFeatures(
             scores=data.scores(fit.importances, fit.validation_loss),
             varies=data.varies,
             support=data.columns[fit.chosen],
@@ -179,7 +179,7 @@ class FIRDL(DeepSelector):
             max_iter=self.max_iter,
             patience=self.patience,
         )
-        targets = sample.labels
+        targets = sample.required_targets
         Y = standardized(targets.Y) if targets.task == "regression" else targets.Y
         k = min(sample.k, data.columns.size)
         with self._training() as (backend, rng, clock):

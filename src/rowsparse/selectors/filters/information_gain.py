@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import group_statistics
 from rowsparse.solvers.filters.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
@@ -105,9 +105,9 @@ class InformationGain(ScoreSelector):
         self.aggregate = aggregate
         self.task = task
 
-    def _choose(self, sample: Sample) -> Choice:
-        Y = sample.labels.Y
-        several = sample.labels.task == "multilabel"
+    def _score(self, sample: Sample) -> ScoredFeatures:
+        Y = sample.required_targets.Y
+        several = sample.required_targets.task == "multilabel"
         if several:
             labelings = [Y[:, label].astype(np.intp) for label in varying_labels(Y)]
             if not labelings:
@@ -127,4 +127,4 @@ class InformationGain(ScoreSelector):
         order = np.lexsort((-cut_gains, -scores)) if self.tie_break == "best_cut" else None
         varies = varying(group_statistics(sample.X, [np.arange(Y.shape[0])], None))
         attributes = {"best_cut_gains_": cut_gains} if self.discretize in BY_LABELS else {}
-        return Choice(scores, varies, order=order, attributes=attributes)
+        return ScoredFeatures(scores, varies, order=order, attributes=attributes)

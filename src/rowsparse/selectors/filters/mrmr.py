@@ -8,8 +8,8 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import group_statistics
 from rowsparse.solvers.filters.correlation import varying_targets
@@ -127,14 +127,14 @@ class MRMR(ScoreSelector):
         self.aggregate = aggregate
         self.task = task
 
-    def _choose(self, sample: Sample) -> Choice:
-        X, task = sample.X, sample.labels.task
+    def _score(self, sample: Sample) -> ScoredFeatures:
+        X, task = sample.X, sample.required_targets.task
         criterion = self._criterion(task)
         Y, d = self._varying_targets(sample, criterion), X.shape[1]
         varies = varying(group_statistics(X, [np.arange(X.shape[0])], None))
         columns = np.flatnonzero(varies)
         if not columns.size:
-            return Choice(np.zeros(d), varies)
+            return ScoredFeatures(np.zeros(d), varies)
         found = mrmr(
             X if columns.size == d else X[:, columns],
             Y,
@@ -147,9 +147,9 @@ class MRMR(ScoreSelector):
             pool=self.pool,
             aggregate=self.aggregate,
         )
-        choice = _choice(found, columns, varies)
-        choice.attributes["criterion_"] = criterion
-        return choice
+        scored = _scored(found, columns, varies)
+        scored.attributes["criterion_"] = criterion
+        return scored
 
     def _criterion(self, task: str) -> Criterion:
         if self.criterion == "auto":
@@ -163,7 +163,7 @@ class MRMR(ScoreSelector):
 
     def _varying_targets(self, sample: Sample, criterion: Criterion) -> Array:
         """The targets that can tell anything."""
-        Y, task = sample.labels.Y, sample.labels.task
+        Y, task = sample.required_targets.Y, sample.required_targets.task
         if task == "regression":
             Y = Y[:, varying_targets(Y, None)]
         elif task == "multilabel":
@@ -179,7 +179,7 @@ class MRMR(ScoreSelector):
         return Y
 
 
-def _choice(found: MrmrResult, columns: Index, varies: Mask) -> Choice:
+def _scored(found: MrmrResult, columns: Index, varies: Mask) -> ScoredFeatures:
     """From the columns that vary to all columns."""
     scores, relevance = np.zeros(varies.size), np.zeros(varies.size)
     relevance[columns] = found.relevance
@@ -192,4 +192,4 @@ def _choice(found: MrmrResult, columns: Index, varies: Mask) -> Choice:
     if found.scores is not None:
         attributes["selection_scores_"] = found.scores
     everything = np.append(columns[found.order], np.flatnonzero(~varies))
-    return Choice(scores, varies, order=everything, attributes=attributes)
+    return ScoredFeatures(scores, varies, order=everything, attributes=attributes)

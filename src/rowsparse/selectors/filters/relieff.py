@@ -8,8 +8,8 @@ import numpy as np
 
 from rowsparse._arrays import Array, Mask
 from rowsparse._parameters import Allowed, Anything, Number, OneOf
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.manhattan import UnitSamples
 from rowsparse.solvers.filters.relevance import Aggregate, aggregate_labels, varying_labels
@@ -125,10 +125,11 @@ class ReliefF(ScoreSelector):
         self.task = task
         self.n_jobs = n_jobs
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         categorical = column_mask("categorical_features", self.categorical_features, sample.X)
         samples = UnitSamples(sample.X, categorical)
-        return Choice(self._weights(samples, sample.labels.Y, sample.labels.task), samples.varies)
+        targets = sample.required_targets
+        return ScoredFeatures(self._weights(samples, targets.Y, targets.task), samples.varies)
 
     def _weights(self, samples: UnitSamples, Y: Array, task: str) -> Array:
         options: dict[str, Any] = {

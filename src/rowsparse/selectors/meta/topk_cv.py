@@ -13,8 +13,10 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
-from rowsparse.selectors.base.checked import CheckedParameters
+from rowsparse.selectors.base.parameters import check_parameters
+from rowsparse.selectors.base.sample import require_targets, validated_data
 from rowsparse.selectors.base.selector import SupportMixin
+from rowsparse.selectors.base.state import fitted_attributes
 from rowsparse.selectors.meta.cross_validation import (
     FoldScorer,
     Samples,
@@ -44,7 +46,7 @@ def _is_scoring(value: Any) -> bool:
     return isinstance(value, str) or callable(value)
 
 
-class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[misc]
+class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     """The best k features, and k itself by cross-validation or EBIC.
 
     In every fold the best features of all numbers up to ``k_max`` are found at once
@@ -191,8 +193,8 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         -------
         self
         """
-        self._check_all_params()
-        self._require_targets(y)
+        check_parameters(self)
+        require_targets(self, y)
         alphas = self._candidates()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         whole = self._topk(1, alphas[0], seed)
@@ -201,7 +203,7 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
         else:
-            data = Samples.of(whole._validated(X), y, sample_weight, prepared)
+            data = Samples.of(validated_data(whole, X), y, sample_weight, prepared)
             scores = self._fold_scores(data, alphas, k_max, seed, groups)
             ks = np.arange(prepared.smallest, k_max + 1)
             i, j = choose(scores, alphas, one_std_err=self.rule == "one_std_err")
@@ -278,13 +280,8 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         return int(ks[j]), float(alphas[i]), found
 
     def _take(self, final: TopK, found: dict[str, Any]) -> None:
-        """Become what was fitted, and forget the last fit."""
-        fitted = {v: value for v, value in vars(final).items() if _is_fitted_name(v)}
-        for name in [v for v in vars(self) if _is_fitted_name(v)]:
+        """Replace the fitted attributes by those of the final selector and what was found."""
+        for name in fitted_attributes(self):
             delattr(self, name)
-        for name, value in (fitted | found).items():
+        for name, value in (fitted_attributes(final) | found).items():
             setattr(self, name, value)
-
-
-def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")

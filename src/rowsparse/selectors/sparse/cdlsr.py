@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
-from rowsparse.selectors.base.selector import generator
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.problem import LinearProblem
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
 from rowsparse.solvers.sparse.cdlsr import cdlsr
@@ -72,6 +73,8 @@ class CDLSR(SquaredLossSelector):
     array([1, 3])
     """
 
+    objective_attributes = ("refitted_objective_", "published_objective_", "objectives_")
+
     def __init__(
         self,
         n_features_to_select: int | float = 10,
@@ -97,7 +100,7 @@ class CDLSR(SquaredLossSelector):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         return cdlsr(
             problem.design,
             problem.Y,

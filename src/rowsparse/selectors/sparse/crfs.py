@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rowsparse._parameters import Allowed, Either, Number, OneOf
-from rowsparse.selectors.base.linear import LinearSelector, Problem
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.crfs import crfs
@@ -75,8 +76,7 @@ class CRFS(LinearSelector):
     array([2, 3])
     """
 
-    loss = "squared"
-    decides_alone = "gamma"
+    parameter_that_fixes_ranking = "gamma"
 
     allowed: ClassVar[Allowed] = {
         "gamma": Number(low=0.0, low_open=True),
@@ -107,10 +107,13 @@ class CRFS(LinearSelector):
         self.tol = tol
         self.max_iter = max_iter
 
+    def _objective_power(self) -> int:
+        return 2
+
     def _dimensions(self) -> dict[str, Dimension]:
         return {"sigma": Dimension(y=1)}
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: LinearProblem) -> Solution:
         mean = np.zeros(problem.Y.shape[1])
         if problem.fit_intercept:
             mean = np.average(problem.Y, axis=0, weights=problem.weights)

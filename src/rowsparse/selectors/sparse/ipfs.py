@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
-from rowsparse.selectors.base.selector import generator
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.problem import LinearProblem
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.ipfs import ipfs
@@ -84,6 +85,8 @@ class IPFS(SquaredLossSelector):
     array([1, 3])
     """
 
+    objective_attributes = ("objectives_",)
+
     allowed: ClassVar[Allowed] = {
         "mu": Number(low=0.0, low_open=True),
         "rho": Number(low=1.0, low_open=True),
@@ -119,7 +122,7 @@ class IPFS(SquaredLossSelector):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         return ipfs(
             problem.design,
             problem.Y,

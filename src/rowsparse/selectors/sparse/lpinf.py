@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
 from rowsparse.solvers.sparse.lpinf import Init, lpinf
@@ -75,8 +76,9 @@ class LpInf(SquaredLossSelector):
     array([2, 3])
     """
 
-    ranks_rows = True
-    decides_alone = "gamma"
+    may_have_fewer_rows = True
+    parameter_that_fixes_ranking = "gamma"
+    gap_attributes = ("gap_",)
 
     allowed: ClassVar[Allowed] = {
         "init": OneOf(INITS),
@@ -115,7 +117,7 @@ class LpInf(SquaredLossSelector):
         # W has the unit of y over that of X.
         return {"gamma": Dimension(x=self.p, y=2 - self.p), "dual_coef": Dimension(y=1)}
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         return lpinf(
             problem.design,
             problem.Y,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.mtfs import Penalty, mtfs
@@ -84,8 +85,9 @@ class MTFS(SquaredLossSelector):
     (2, True)
     """
 
-    ranks_rows = True
-    decides_alone = "gamma"
+    may_have_fewer_rows = True
+    parameter_that_fixes_ranking = "gamma"
+    gap_attributes = ("gap_",)
 
     allowed: ClassVar[Allowed] = {
         "penalty": OneOf(PENALTIES),
@@ -120,7 +122,7 @@ class MTFS(SquaredLossSelector):
         gamma = Dimension(x=1, y=1) if self.penalty == "l21" else Dimension(x=2)
         return {"gamma": gamma, "dual_coef": Dimension(y=1)}
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         return mtfs(
             problem.design,
             problem.Y,

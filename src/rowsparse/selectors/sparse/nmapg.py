@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.linear import LinearSelector, Problem
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
 from rowsparse.solvers.sparse.nmapg import Init, nmapg
@@ -81,6 +82,9 @@ class NmAPG(LinearSelector):
     array([2, 3])
     """
 
+    objective_attributes = ("lower_bound_",)
+    gap_attributes = ("refit_gap_",)
+
     allowed: ClassVar[Allowed] = {
         "init": OneOf(INITS, optional=True),
         "gamma": Number(low=0.0, low_open=True),
@@ -120,7 +124,7 @@ class NmAPG(LinearSelector):
     def _dimensions(self) -> dict[str, Dimension]:
         return {"gamma": Dimension(x=1), "rho": Dimension(x=1), "mu": Dimension(y=1)}
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: LinearProblem) -> Solution:
         default_init: Init = "zero" if self.variant == "published" else "best"
         return nmapg(
             problem.design,

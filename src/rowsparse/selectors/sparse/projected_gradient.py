@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
-from rowsparse.selectors.base.selector import Sample, generator
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.hard_threshold import Init, projected_gradient
@@ -91,6 +90,8 @@ class ProjectedGradient(SquaredLossSelector):
     array([2, 3])
     """
 
+    objective_attributes = ("refitted_objective_", "objectives_")
+
     allowed: ClassVar[Allowed] = {
         "init": OneOf(INITS),
         "step": Number(low=0.0, low_open=True, optional=True),
@@ -123,17 +124,16 @@ class ProjectedGradient(SquaredLossSelector):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _problem(self, sample: Sample) -> Problem:
-        problem = super()._problem(sample)
-        if self.init == "random" or sample.labels.task != "classification":
-            return problem
-        weights = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
-        return replace(problem, Y=problem.Y / np.sqrt(weights @ problem.Y))
+    def _solve(self, problem: LinearProblem) -> Solution:
+        if self.init == "pang" and problem.targets.task == "classification":
+            weights = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
+            problem = replace(problem, Y=problem.Y / np.sqrt(weights @ problem.Y))
+        return super()._solve(problem)
 
     def _dimensions(self) -> dict[str, Dimension]:
         return {"step": Dimension(x=-2)}
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         return projected_gradient(
             problem.design,
             problem.Y,
@@ -147,13 +147,10 @@ class ProjectedGradient(SquaredLossSelector):
             monitor=problem.monitor,
         )
 
-    def _warn_unless(self, converged: bool) -> None:
-        if self.diverged_:
-            warnings.warn(
-                f"ProjectedGradient diverged with steps of {self.step_:g}, and the best "
-                "coefficients on the way were kept: pass a shorter step, or None for a safe one.",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
-        else:
-            super()._warn_unless(converged)
+    def _convergence_warning(self) -> str | None:
+        if not self.diverged_:
+            return super()._convergence_warning()
+        return (
+            f"ProjectedGradient diverged with steps of {self.step_:g}, and the best coefficients "
+            "on the way were kept: pass a shorter step, or None for a safe one."
+        )

@@ -10,8 +10,10 @@ import numpy as np
 from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse._validation import check_number
-from rowsparse.selectors.base.linear import LinearSelector, Problem
+from rowsparse.selectors.base.parameters import check_parameters
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, relative_gap
 from rowsparse.solvers.sparse.rfs import rfs, rfs_path_fits, rfs_published
@@ -99,8 +101,9 @@ class RFS(LinearSelector):
     True
     """
 
-    ranks_rows = True
-    decides_alone = "gamma"
+    may_have_fewer_rows = True
+    parameter_that_fixes_ranking = "gamma"
+    gap_attributes = ("gap_",)
 
     allowed: ClassVar[Allowed] = {
         "solver": OneOf(("auto", "admm", "irls", "lp")),
@@ -136,7 +139,7 @@ class RFS(LinearSelector):
     def _dimensions(self) -> dict[str, Dimension]:
         return {"gamma": Dimension(x=1)}
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: LinearProblem) -> Solution:
         if self.variant == "published":
             gamma = _PUBLISHED_GAMMA if self.gamma is None else self.gamma
             return rfs_published(
@@ -239,8 +242,8 @@ def rfs_path(
         class_weight=class_weight,
         tol=tol,
     )
-    selector._check_all_params()
-    problem, _ = selector._prepare(X, y, sample_weight)
+    check_parameters(selector)
+    problem = selector._problem(selector._read(X, y, sample_weight))
     grid = None
     if gammas is not None:
         grid = np.array([problem.scaled("gamma", gamma) for gamma in _checked_grid(gammas)])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.linear import LinearSelector, Problem
-from rowsparse.selectors.base.selector import generator
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.problem import LinearProblem
+from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
 from rowsparse.solvers.sparse.rpfs import Init, rpfs
@@ -88,6 +89,9 @@ class RPFS(LinearSelector):
     array([1, 3])
     """
 
+    objective_attributes = ("alm_objective_", "objectives_", "forward_objective_")
+    gap_attributes = ("refit_gap_",)
+
     allowed: ClassVar[Allowed] = {
         "init": OneOf(INITS, optional=True),
         "mu": Number(low=0.0, low_open=True),
@@ -128,7 +132,7 @@ class RPFS(LinearSelector):
         self.tol = tol
         self.random_state = random_state
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: LinearProblem) -> Solution:
         return rpfs(
             problem.design,
             problem.Y,

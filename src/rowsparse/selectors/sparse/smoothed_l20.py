@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.hard_threshold import smoothed_l20
@@ -75,7 +76,8 @@ class SmoothedL20(SquaredLossSelector):
     array([2, 3])
     """
 
-    ranks_rows = True
+    may_have_fewer_rows = True
+    objective_attributes = ("refitted_objective_",)
 
     allowed: ClassVar[Allowed] = {
         "gamma": Number(low=0.0, low_open=True, optional=True),
@@ -105,7 +107,7 @@ class SmoothedL20(SquaredLossSelector):
     def _dimensions(self) -> dict[str, Dimension]:
         return {"gamma": Dimension(y=2)}
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         return smoothed_l20(
             problem.design,
             problem.Y,

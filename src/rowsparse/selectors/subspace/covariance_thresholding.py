@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from rowsparse._parameters import Allowed, Flag, Number
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.subspace.subspace import warn_user
 from rowsparse.solvers.subspace.covariance_thresholding import covariance_thresholding
 from rowsparse.solvers.subspace.subspace import mean_variance
 
@@ -96,7 +96,7 @@ class CovarianceThresholding(ScoreSelector):
         self.standardize = standardize
         self.task = task
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         design, units = sample.design(center=True, scale=self.standardize)
         n, d = design.shape
         if self.threshold is None:
@@ -110,7 +110,7 @@ class CovarianceThresholding(ScoreSelector):
                 f"No covariance is above the threshold {shown:.3g}: features are ranked by their "
                 "variance. Lower the threshold."
             )
-        return Choice(
+        return ScoredFeatures(
             scores=found.scores,
             varies=design.column_norms() > 0,
             attributes={"threshold_": float(shown), "n_pairs_": found.n_pairs},

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.subspace.subspace import choice_from, resolve_components, warn_user
+from rowsparse.selectors.subspace.subspace import resolve_components, scored_features
 from rowsparse.solvers.subspace.fspca import fspca
 
 _COMPONENTS = 10
@@ -96,7 +97,7 @@ class FSPCA(ScoreSelector):
         self.task = task
         self.max_iter = max_iter
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         design, units = sample.design(center=True, scale=self.standardize)
         classes = None if sample.targets is None else sample.targets.classes
         default = _COMPONENTS if classes is None else classes.size
@@ -115,4 +116,4 @@ class FSPCA(ScoreSelector):
             monitor=sample.monitor,
         )
         scale = units.x_unit * units.x_unit
-        return choice_from(solution, design.column_norms() > 0, scale=scale)
+        return scored_features(solution, design.column_norms() > 0, scale=scale)

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.subspace.ilfs import ilfs
 
@@ -95,18 +95,18 @@ class ILFS(ScoreSelector):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         design, _ = sample.design(center=True, scale=True)
         found = ilfs(
             design,
-            sample.labels.Y,
+            sample.required_targets.Y,
             n_tokens=self.n_tokens,
             update_tokens=self.tokens == "plsa",
             max_iter=self.max_iter,
             tol=self.tol,
             monitor=sample.monitor,
         )
-        return Choice(
+        return ScoredFeatures(
             scores=found.probability,
             varies=design.column_norms() > 0,
             order=np.lexsort((-found.slope, -found.probability)),

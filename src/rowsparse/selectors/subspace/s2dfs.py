@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.design import Design
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample, generator
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.subspace.subspace import choice_from, resolve_components
+from rowsparse.selectors.subspace.subspace import resolve_components, scored_features
 from rowsparse.solvers.solution import Solution, Variant
 from rowsparse.solvers.subspace.s2dfs import (
     random_start,
@@ -121,21 +122,21 @@ class S2DFS(ScoreSelector):
         self.tol = tol
         self.random_state = random_state
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         design, _ = sample.design(center=True, scale=self.standardize)
         m = resolve_components(self.n_components, sample.k, self, sample)
         exact = self.variant == "corrected" and m == sample.k
         solution = self._exact(design, sample) if exact else self._published(design, sample, m)
-        return choice_from(solution, design.column_norms() > 0)
+        return scored_features(solution, design.column_norms() > 0)
 
     def _exact(self, design: Design, sample: Sample) -> Solution:
-        Y = sample.labels.Y
+        Y = sample.required_targets.Y
         return trace_ratio_exact(
             design, Y, sample.k, max_iter=self.max_iter, monitor=sample.monitor
         )
 
     def _published(self, design: Design, sample: Sample, m: int) -> Solution:
-        Y, k = sample.labels.Y, sample.k
+        Y, k = sample.required_targets.Y, sample.k
         if self.init == "exact":
             start = start_at_features(design, Y, k, m)
         else:

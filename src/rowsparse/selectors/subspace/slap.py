@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.subspace.subspace import choice_from
+from rowsparse.selectors.subspace.subspace import scored_features
 from rowsparse.solvers.subspace.slap import slap
 
 
@@ -117,9 +117,9 @@ class SLAP(ScoreSelector):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         design, units = sample.design(center=True, scale=self.standardize)
-        Y = sample.labels.Y
+        Y = sample.required_targets.Y
         solution = slap(
             design,
             Y,
@@ -132,4 +132,4 @@ class SLAP(ScoreSelector):
             monitor=sample.monitor,
         )
         solution.W /= units.x_unit
-        return choice_from(solution, design.column_norms() > 0)
+        return scored_features(solution, design.column_norms() > 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -13,9 +12,12 @@ from rowsparse._compat import has_callbacks
 from rowsparse._parameters import Allowed, Flag, Number, OneOf
 from rowsparse.certificate import Problem as ProofProblem
 from rowsparse.certificate import Proof
-from rowsparse.selectors.base.linear import LinearSelector, Problem
+from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
-from rowsparse.selectors.base.selector import generator
+from rowsparse.selectors.base.sample import number_to_select
+from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
 from rowsparse.solvers.l21.robust import robust_topk
@@ -146,7 +148,8 @@ class TopK(LinearSelector):
     array([False, False,  True,  True])
     """
 
-    loss: str  # type: ignore[misc]
+    objective_attributes = ("lower_bound_", "root_bound_")
+    gap_attributes = ("gap_", "refit_gap_")
 
     allowed: ClassVar[Allowed] = {
         "loss": OneOf(LOSSES),
@@ -198,7 +201,7 @@ class TopK(LinearSelector):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_params(self) -> None:
+    def _check_combinations(self) -> None:
         if self.loss == "squared" and self.gamma > 0:
             raise ValueError("gamma is for loss='l21': with loss='squared' the penalty is alpha.")
         if self.loss == "l21" and self.feature_groups is not None:
@@ -212,12 +215,15 @@ class TopK(LinearSelector):
         n_groups = len(
             resolve_groups(self.feature_groups, d, getattr(self, "feature_names_in_", None))
         )
-        return self._at_most(n_groups, "groups")
+        return number_to_select(self.n_features_to_select, n_groups, "groups")
+
+    def _objective_power(self) -> int:
+        return 1 if self.loss == "l21" else 2
 
     def _dimensions(self) -> dict[str, Dimension]:
         return {"alpha": Dimension(x=2), "gamma": Dimension(x=1)}
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: LinearProblem) -> Solution:
         d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)
         asked = Constraints.of(self.include, self.exclude, self.feature_groups, d, names)
         asked.check(problem.k)
@@ -229,7 +235,7 @@ class TopK(LinearSelector):
         solution.b = mean
         return solution
 
-    def _solve_robust(self, problem: Problem, asked: Constraints) -> Solution:
+    def _solve_robust(self, problem: LinearProblem, asked: Constraints) -> Solution:
         solution = robust_topk(
             problem.design,
             problem.Y,
@@ -246,7 +252,7 @@ class TopK(LinearSelector):
         solution.attributes |= _no_proof(solution.objective)
         return solution
 
-    def _solve_squared(self, problem: Problem, asked: Constraints, ridge: float) -> Solution:
+    def _solve_squared(self, problem: LinearProblem, asked: Constraints, ridge: float) -> Solution:
         """The search on centred and weighted data, with the ridge in the units of the design."""
         started = perf_counter()
         result = search(
@@ -283,7 +289,7 @@ class TopK(LinearSelector):
 
     def _certified(
         self,
-        problem: Problem,
+        problem: LinearProblem,
         asked: Constraints,
         ridge: float,
         result: SearchResult,
@@ -314,19 +320,17 @@ class TopK(LinearSelector):
             n_jobs=self.n_jobs,
         )
         if proof.lower_bound == 0.0 < proof.objective and ridge == 0.0 and not proof.nodes:
-            warnings.warn(
+            warn_user(
                 "certify=True proves nothing here without a ridge: there are as many columns as "
                 "samples or dependent columns, and too many choices to try them all; take "
-                "alpha > 0.",
-                UserWarning,
-                stacklevel=6,
+                "alpha > 0."
             )
         if not np.array_equal(proof.support, result.support):
             result = with_support(result, problem.design, problem.Y, proof.support, ridge=ridge)
         return result, self._proven(problem, asked, result, proof)
 
     def _proven(
-        self, problem: Problem, asked: Constraints, result: SearchResult, proof: Proven
+        self, problem: LinearProblem, asked: Constraints, result: SearchResult, proof: Proven
     ) -> dict[str, Any]:
         bound = min(proof.lower_bound, result.objective)
         gap = result.objective - bound
@@ -349,12 +353,12 @@ class TopK(LinearSelector):
             ),
         }
 
-    def _asked(self, problem: Problem, asked: Constraints) -> ProofProblem:
+    def _asked(self, problem: LinearProblem, asked: Constraints) -> ProofProblem:
         """What a proof is about, in numbers and words that a file can hold."""
-        class_weight = self.class_weight
+        class_weight, classes = self.class_weight, problem.targets.classes
         if isinstance(class_weight, dict):
-            assert problem.classes is not None
-            class_weight = [float(class_weight.get(c, 1.0)) for c in problem.classes.tolist()]
+            assert classes is not None
+            class_weight = [float(class_weight.get(c, 1.0)) for c in classes.tolist()]
         return ProofProblem(
             n_features=problem.design.shape[1],
             n_targets=problem.Y.shape[1],
@@ -362,7 +366,7 @@ class TopK(LinearSelector):
             alpha=float(self.alpha),
             standardize=bool(self.standardize),
             fit_intercept=bool(self.fit_intercept),
-            task=problem.task,
+            task=problem.targets.task,
             class_weight=class_weight,
             include=list(asked.include),
             exclude=list(asked.exclude),
@@ -370,28 +374,24 @@ class TopK(LinearSelector):
             y_unit=float(problem.y_unit),
         )
 
-    def _warn_if_perfect(self, problem: Problem, result: SearchResult) -> None:
+    def _warn_if_perfect(self, problem: LinearProblem, result: SearchResult) -> None:
         n, k = problem.Y.shape[0], result.support.size
         total = float(np.vdot(problem.Y, problem.Y))
         enough = k >= n - bool(self.fit_intercept)
         if self.alpha == 0 and enough and result.objective <= _PERFECT * total:
-            warnings.warn(
+            warn_user(
                 f"{k} features fit {n} samples perfectly with alpha=0, and so would others: the "
-                "choice is arbitrary; take alpha > 0 or fewer features.",
-                UserWarning,
-                stacklevel=6,
+                "choice is arbitrary; take alpha > 0 or fewer features."
             )
 
-    def _support_of(self, solution: Solution, k: int, varies: Mask) -> Index:
-        """The search's own, which may have constant columns if they were asked for."""
+    def _support(self, solution: Solution, k: int, varies: Mask) -> Index:
+        """The support of the search, which has constant columns if they are included."""
         if solution.support is None:
-            return super()._support_of(solution, k, varies)
+            return super()._support(solution, k, varies)
         constant = int(np.count_nonzero(~varies[solution.support]))
         if constant:
-            warnings.warn(
+            warn_user(
                 f"{constant} of the columns selected are constant: they were included, or there "
-                "were no others.",
-                UserWarning,
-                stacklevel=5,
+                "were no others."
             )
         return solution.support
