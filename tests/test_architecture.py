@@ -181,6 +181,7 @@ def imports_in(source: str, module: str, is_package: bool = False) -> list[Impor
 
 
 @cache
+@cache
 def imports_of(module: str) -> list[Import]:
     path = SOURCES[module]
     return imports_in(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
