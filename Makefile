@@ -6,17 +6,20 @@ VENV := .venv
 FLOOR := .venv-floor
 BIN := $(VENV)/bin
 FLOOR_BIN := $(FLOOR)/bin
-FLOOR_TESTS := tests/test_sklearn_conformance.py tests/test_cli.py tests/test_cli_tables.py tests/workflow \
-	$(wildcard tests/test_rows.py tests/test_design.py tests/test_targets.py)
+FLOOR_TESTS := tests/test_sklearn_conformance.py tests/cli tests/workflow \
+	tests/test_rows.py tests/design tests/test_targets.py
 PIP_QUIET := --quiet --disable-pip-version-check
 # A process for each core, but not dozens of them.
 PYTEST := -m pytest -n auto --maxprocesses 4 --dist worksteal
+LONG := long and not slow and not gpu and not peer
+# Options of coverage measurement; test-all sets them.
+COVERAGE :=
 # One pinned PyTorch: another one may be a download of gigabytes.
 TORCH ?= torch==2.13.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test deep lint test-floor bench reproduce clean
+.PHONY: help demo test test-all deep lint test-floor bench reproduce clean
 
 help: ## show this list
 	@echo "rowsparse: pick exactly k features. Targets:"
@@ -25,9 +28,14 @@ help: ## show this list
 demo: $(VENV)/.demo ## pick 10 of 64 pixels of the digits with every method; table and picture
 	@$(BIN)/rowsparse demo --out demo
 
-test: $(VENV)/.test ## run the whole test suite
+test: $(VENV)/.test ## run the test suite, but for the tests marked long
 	@echo "test: running pytest"
-	@$(BIN)/python $(PYTEST)
+	@$(BIN)/python $(PYTEST) $(COVERAGE)
+
+test-all: $(VENV)/.test ## run the tests marked long, then all others, and print the coverage of both
+	@echo "test-all: running pytest on the tests marked long"
+	@$(BIN)/python $(PYTEST) -m "$(LONG)" --cov=rowsparse --cov-report=
+	@$(MAKE) test COVERAGE="--cov=rowsparse --cov-append --cov-report=term:skip-covered"
 
 deep: $(VENV)/.deep ## install PyTorch, so that the tests of the deep selectors run too
 

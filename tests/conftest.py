@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,3 +25,9 @@ def benchmark_data() -> Loader:
         return data.X.astype(np.float64), data.y
 
     return load
+
+
+@pytest.fixture(scope="session")
+def torch() -> Any:
+    """PyTorch; skips the test where it is not installed."""
+    return pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -12,7 +12,7 @@ VARIANTS = {
     **{name: [{"variant": "published"}] for name in ("rfs", "rpfs", "lpinf", "nmapg", "cdlsr")},
     "s2dfs": [{"variant": "published"}],
     "ilfs": [{"tokens": "plsa"}],
-    "slap": [{"alpha": 0.1}],
+    "slap": [{"similarity_weight": 0.1}],
     "projectedgradient": [{"init": "random", "n_restarts": 2}],
     "mrmr": [{"criterion": "fcq"}],
     "topk": [{"certify": True}, {"loss": "l21", "n_restarts": 1}],

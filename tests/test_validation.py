@@ -222,7 +222,7 @@ BAD_PARAMETERS = [
 
 
 # What some selectors take although most do not.
-FINE = [("CRFS", "tol", None), ("SLAP", "alpha", None)]
+FINE = [("CRFS", "tol", None)]
 
 
 def accepted(name: str, parameter: str, value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What the tests of the networks need: PyTorch, or a reason to be skipped."""
+"""A device and random numbers for the tests of the networks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ import numpy as np
 import pytest
 
 from rowsparse.deep.torch_tools import Backend
-
-
-@pytest.fixture(scope="session")
-def torch() -> Any:
-    return pytest.importorskip("torch", reason="PyTorch is not installed")
 
 
 @pytest.fixture

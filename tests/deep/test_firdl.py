@@ -1,31 +1,32 @@
-"""FIRDL as a whole: its two phases, when it ends and what it finds."""
+"""FIRDL piece by piece: masks, both networks, losses, and the two phases of the training."""
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rowsparse import FIRDL
-from rowsparse.deep.firdl import FirdlSettings, Part, _Training, random_masks
-from rowsparse.deep.torch_tools import Backend, Clock, Rows
+from rowsparse._deadline import Deadline
+from rowsparse.deep.firdl import (
+    FirdlSettings,
+    OperatorNetwork,
+    Part,
+    SelectorNetwork,
+    _Training,
+    best_mask,
+    hold_out,
+    pairwise_loss,
+    perturbed,
+    random_masks,
+)
+from rowsparse.deep.torch_tools import Backend, Rows
 from rowsparse.solvers.solution import silent
 
-from .cases import PLANTED, SHORT_FIRDL, best_mask_of, classes, dense_masks, problem
+from .cases import SHORT_FIRDL, best_mask_of, classes, dense_masks
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")
-
-
-def xor(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Four classes in the eight corners of columns 0, 1, 2: no column says anything alone."""
-    rng = np.random.default_rng(seed)
-    corner = rng.integers(0, 8, n)
-    signs = 1 - 2 * ((corner[:, None] >> np.arange(3)) & 1)
-    X = rng.standard_normal((n, 10))
-    X[:, :3] += signs
-    # Opposite corners share a class.
-    return X, np.minimum(corner, 7 - corner)
 
 
 def make_training(backend: Backend, **options: Any) -> _Training:
@@ -109,7 +110,7 @@ def test_the_first_phase_is_the_published_one(torch, backend):
             adam.step()
             buffer = []
     expected = losses(Z, optimal[None], labels).mean().item()
-    assert training.run(Clock(None), silent) == "max_iter"
+    assert training.run(Deadline(None), silent) == "max_iter"
     np.testing.assert_allclose(training.history, [expected], rtol=1e-4)
     for ours, theirs in zip(training.selector.parameters(), selector, strict=True):
         np.testing.assert_allclose(ours.detach(), theirs.detach(), rtol=1e-3, atol=1e-4)
@@ -117,71 +118,122 @@ def test_the_first_phase_is_the_published_one(torch, backend):
 
 def test_the_best_operator_is_restored(backend):
     training = make_training(backend, phase_two=16, max_iter=96)
-    training.run(Clock(None), silent)
+    training.run(Deadline(None), silent)
     assert training.least == min(training.history)
     training.restore()
     for tensor, kept in zip(training.operator.parameters(), training.kept, strict=True):
         np.testing.assert_array_equal(tensor.detach(), kept)
 
 
-def test_training_ends_when_patience_does(torch):
-    X, _ = classes()
-    noise = np.random.default_rng(1).integers(0, 2, 60)
-    options = SHORT_FIRDL | {"phase_two": 16, "patience": 32, "max_iter": 5000}
-    selector = FIRDL(3, **options).fit(X, noise)
-    assert selector.converged_
-    assert selector.stopped_ == "patience"
-    assert selector.n_iter_ % 16 == 0
-    assert selector.history_.size == selector.n_iter_ // 16
-    # The best validation loss is the last but patience / 16 checks, and one that was too many.
-    assert np.argmin(selector.history_) == selector.history_.size - 4
+@pytest.mark.parametrize("k", [1, 4, 10])
+def test_every_mask_has_k_ones(backend, k):
+    masks = random_masks(200, 10, k, backend)
+    assert (dense_masks(masks, 10).sum(axis=1) == k).all()
+    near = perturbed(masks[0], 200, 2, 10, backend)
+    assert (dense_masks(near, 10).sum(axis=1) == k).all()
+    changed = np.abs(dense_masks(near, 10) - dense_masks(masks[:1], 10)).sum(axis=1)
+    assert set(changed) <= {0.0, 2.0, 4.0}
+    if k == 4:
+        # Every column is drawn alike, and two swaps seldom cancel.
+        np.testing.assert_allclose(dense_masks(masks, 10).mean(axis=0), 0.4, atol=0.12)
+        assert (changed == 4.0).mean() > 0.5
 
 
-@pytest.mark.parametrize("task", ["classification", "multilabel", "regression"])
-def test_firdl_finds_what_matters(torch, task):
-    X, y = problem(task)
-    selector = FIRDL(4, **SHORT_FIRDL).fit(X, y)
-    assert selector.task_ == task
-    assert len(set(PLANTED) & set(selector.get_support(indices=True))) >= 2
-    assert np.isfinite(selector.validation_loss_)
+def test_gathered_columns_are_masked_inputs(backend, torch):
+    d, k, operator = 9, 3, OperatorNetwork(9, (5, 4), 2, backend)
+    first, bias, *rest = (p.detach().numpy() for p in operator.parameters())
+    masks = random_masks(6, d, k, backend)
+    x = np.random.default_rng(0).standard_normal((7, d)).astype(np.float32)
+    outputs = operator(torch.tensor(x)[:, masks].transpose(0, 1), masks).detach().numpy()
+    weights = np.vstack([first[:, :5], first[:, 5:]])
+    for mask, output in zip(dense_masks(masks, d), outputs, strict=True):
+        h = np.hstack([x * mask, np.tile(mask, (7, 1))]) @ weights + bias
+        for layer in range(0, len(rest), 2):
+            h = 1.0 / (1.0 + np.exp(-h)) @ rest[layer] + rest[layer + 1]
+        np.testing.assert_allclose(output, h, rtol=1e-4, atol=1e-5)
 
 
-def test_golden_losses_of_firdl(torch):
-    X, y = classes()
-    selector = FIRDL(3, **(SHORT_FIRDL | {"max_iter": 32, "phase_two": 16})).fit(X, y)
-    np.testing.assert_allclose(selector.history_, [1.115190, 1.114396], rtol=1e-3)
-    numbers = FIRDL(3, **(SHORT_FIRDL | {"max_iter": 32, "phase_two": 16})).fit(X, X[:, 1])
-    np.testing.assert_allclose(numbers.history_, [1.312628, 1.621151], rtol=1e-3)
+def test_importances_are_minus_the_gradient(backend, torch):
+    selector = SelectorNetwork(8, (6, 5), backend)
+    mask = random_masks(1, 8, 3, backend)[0]
+    m = torch.tensor(dense_masks(mask[None], 8)[0], dtype=torch.float32, requires_grad=True)
+    value = selector.loss((m @ selector.first + selector.bias)[None])[0]
+    np.testing.assert_allclose(
+        selector.loss(selector.inputs(mask[None]))[0].item(), value.item(), rtol=1e-5
+    )
+    (gradient,) = torch.autograd.grad(value, m)
+    np.testing.assert_allclose(
+        selector.importances(selector.inputs(mask)), -gradient, rtol=1e-4, atol=1e-7
+    )
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"operator_hidden": ()},
-        {"selector_hidden": ()},
-        {"batch_size": 5},
-        {"n_masks": 4},
-        {"phase_two": 0},
-        {"perturbations": 1},
-        {"validation_fraction": 0.5},
-        {"learning_rate": 0.1},
-    ],
-    ids=str,
-)
-def test_every_setting_of_firdl_counts(torch, options):
-    X, y = classes()
-    short = SHORT_FIRDL | {"max_iter": 32, "phase_two": 8}
-    usual = FIRDL(3, **short).fit(X, y)
-    changed = FIRDL(3, **(short | options)).fit(X, y)
-    assert changed.support_.sum() == 3
-    assert not np.array_equal(usual.scores_, changed.scores_)
+def steep_selector(
+    backend: Backend, d: int = 12, hidden: tuple[int, ...] = (10, 6)
+) -> SelectorNetwork:
+    """A selector far from linear, with much to gain from swaps."""
+    selector = SelectorNetwork(d, hidden, backend)
+    for parameter in selector.parameters():
+        parameter.data.mul_(6.0)
+    return selector
 
 
-@pytest.mark.slow
-def test_firdl_finds_the_columns_of_an_exclusive_or(torch):
-    X, y = xor(512, seed=1)
-    selector = FIRDL(5, random_state=1).fit(X, y)
-    assert selector.support_[:3].all()
-    assert selector.scores_[:3].min() > 0 > selector.scores_[3:].max()
-    # Chance is log(4) = 1.386.
-    assert selector.validation_loss_ < 1.25
+@pytest.mark.parametrize("seed", range(8))
+def test_the_search_for_a_mask_never_raises_the_loss(torch, seed):
+    backend = Backend.seeded(torch, "cpu", np.random.default_rng(seed))
+    selector = steep_selector(backend)
+    masks = [best_mask(selector, 4, steps) for steps in range(13)]
+    losses = [selector.loss(selector.inputs(mask[None])).item() for mask in masks]
+    assert (np.diff(losses) <= 1e-5).all()
+    for mask in masks:
+        assert len(set(mask.tolist())) == 4
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_search_tries_the_swaps_in_their_order(torch, seed):
+    backend = Backend.seeded(torch, "cpu", np.random.default_rng(seed))
+    selector = steep_selector(backend)
+
+    def loss(m: Any) -> Any:
+        return selector.loss((m @ selector.first + selector.bias)[None])[0]
+
+    expected = best_mask_of(loss, 12, 4, torch)
+    np.testing.assert_array_equal(best_mask(selector, 4, 5), np.flatnonzero(expected))
+
+
+def test_a_linear_selector_gives_the_best_mask(backend):
+    selector = SelectorNetwork(7, (), backend)
+    found = best_mask(selector, 3, 12).tolist()
+    weights = selector.first.detach().numpy()[:, 0]
+    best = min(combinations(range(7), 3), key=lambda mask: weights[list(mask)].sum())
+    assert tuple(found) == best
+
+
+def test_losses_of_pairs(backend):
+    rng = np.random.default_rng(0)
+    outputs, labels = rng.standard_normal((3, 5, 4)), rng.integers(0, 2, (5, 4)).astype(float)
+    one_hot = np.eye(4)[rng.integers(0, 4, 5)]
+
+    def ours(task: str, Y: np.ndarray) -> np.ndarray:
+        return pairwise_loss(task, backend.tensor(outputs), backend.tensor(Y), backend).numpy()
+
+    softmax = np.exp(outputs) / np.exp(outputs).sum(axis=-1, keepdims=True)
+    sigmoid = 1 / (1 + np.exp(-outputs))
+    entropy = -(labels * np.log(sigmoid) + (1 - labels) * np.log(1 - sigmoid))
+    expected = -(one_hot * np.log(softmax)).sum(axis=-1)
+    np.testing.assert_allclose(ours("classification", one_hot), expected, rtol=1e-5)
+    np.testing.assert_allclose(ours("multilabel", labels), entropy.mean(axis=-1), rtol=1e-5)
+    squares = ((outputs - labels) ** 2).mean(axis=-1)
+    np.testing.assert_allclose(ours("regression", labels), squares, rtol=1e-5)
+
+
+@pytest.mark.parametrize("sizes", [(50, 30, 20), (7, 1, 2), (1, 1)])
+def test_the_validation_part_has_its_share_of_every_class(sizes):
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    train, held = hold_out(groups, 0.2, np.random.default_rng(0))
+    if max(sizes) == 1:
+        np.testing.assert_array_equal(train, held)
+        return
+    np.testing.assert_array_equal(np.sort(np.append(train, held)), np.arange(groups.size))
+    for group, size in enumerate(sizes):
+        assert np.count_nonzero(groups[held] == group) == round(0.2 * size)
+        assert np.any(groups[train] == group)

@@ -53,7 +53,7 @@ def regression(n=40, d=30, c=3, seed=0, noise=0.5, offset=0.0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     W = np.zeros((d, c))
-    W[:4] = rng.standard_normal((4, c))
+    W[:4] = rng.standard_normal((4, c))[:d]
     return X, X @ W + noise * rng.standard_normal((n, c)) + offset
 
 

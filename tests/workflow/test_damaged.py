@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,9 +14,9 @@ import scipy.sparse as sp
 from scipy.io import savemat
 
 from rowsparse import _files
-from rowsparse.workflow.errors import InputError
-from rowsparse.workflow.panics import panics_as_errors
-from rowsparse.workflow.table import read_table
+from rowsparse.workflow.messages import InputError
+
+from .files import read
 
 TRIALS = 60
 N = 30
@@ -103,7 +102,7 @@ def outcome(path: Path) -> str:
     """What comes of a file: a table that can be used, or a sentence."""
     target = "outcome" if path.suffix not in (".npz", ".mat") else None
     try:
-        table = read_table(path, target)
+        table = read(path, target)
     except InputError as error:
         sentence = str(error)
         assert "\n" not in sentence
@@ -180,20 +179,3 @@ def test_arrays_whose_shapes_cost_no_bytes_and_those_of_other_types_are_refused(
 ) -> None:
     np.savez(tmp_path / "a.npz", **arrays)
     assert words in outcome(tmp_path / "a.npz")
-
-
-def test_what_others_print_while_a_file_is_read_is_kept(capfd: pytest.CaptureFixture[str]) -> None:
-    with panics_as_errors():
-        os.write(2, b"by another thread")
-        assert capfd.readouterr().err == ""
-    assert capfd.readouterr().err == "by another thread"
-
-
-def test_a_panic_is_an_error_and_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    def panic() -> None:
-        os.write(2, b"thread panicked")
-        raise pl.exceptions.PanicException("index out of range")
-
-    with pytest.raises(pl.exceptions.ComputeError, match="do not fit together"), panics_as_errors():
-        panic()
-    assert capfd.readouterr().err == ""

@@ -19,7 +19,7 @@ __all__ = ["build_app", "main"]
 
 def main() -> None:
     """Run the command line; the entry point of the ``rowsparse`` command."""
-    # Loading scikit-learn makes many objects and no garbage: collecting takes a tenth of the time.
+    # Importing scikit-learn makes many objects, no garbage: collecting takes a tenth of the time.
     gc.set_threshold(50_000)
     try:
         app = build_app()
@@ -37,10 +37,10 @@ def main() -> None:
 def _leave(code: int) -> None:
     """End the process at once.
 
-    All files are closed by now. Taking apart all that was loaded would take longer than many a
-    command, and after Ctrl-C threads may still be at work on an answer that nobody waits for.
+    All files are closed by now. Python's own shutdown would take longer than many a command, and
+    after Ctrl-C it would wait for threads whose results are not used.
     """
-    with suppress(OSError):  # whoever read it may have gone
+    with suppress(OSError):  # the reader of a pipe may have closed it
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
@@ -54,7 +54,7 @@ def build_app() -> typer.Typer:
     typer.Typer
         The application, with all its commands.
     """
-    import_module("typer")  # missing even where the commands were loaded before
+    import_module("typer")  # fails if it is missing, also if the commands were imported before
     from rowsparse.cli.commands import make_app
 
     return make_app()

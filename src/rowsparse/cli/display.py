@@ -1,4 +1,4 @@
-"""What is seen while a command runs: one line on standard error, if a person looks at it."""
+"""Progress of a command: one line on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ __all__ = ["Display"]
 
 
 class Display:
-    """A spinner, what is being done, a bar where the share is known, and the time it takes.
+    """A spinner, what is being done, a bar where the share is known, and the seconds so far.
 
-    It is silent if asked to be, and where standard error is no terminal.
+    Nothing is shown with ``quiet``, and where standard error is no terminal.
     """
 
     def __init__(self, *, quiet: bool, check: Callable[[], None] = lambda: None) -> None:
         self.quiet, self.check = quiet, check
         self._progress: Any = None
         self._task: Any = None
-        self._step = ""
 
     def __enter__(self) -> Self:
         if self.quiet:
@@ -48,7 +47,7 @@ class Display:
             self._progress = None
 
     def __call__(self, step: str, share: float | None = None) -> None:
-        """Say what is being done, and which share of it is done."""
+        """Show what is being done, and which share of it is done."""
         self.check()
         if self._progress is None:
             return

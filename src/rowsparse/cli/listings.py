@@ -1,4 +1,4 @@
-"""What there is: methods and benchmark data sets."""
+"""Lists of the methods and of the benchmark data sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["list_methods", "list_sets"]
 
 # The package that tells whether an extra is installed.
 _PACKAGE_OF = {"deep": "torch"}
-# Columns of a terminal that hold all there is to say, and of a file.
+# Least width of a terminal that shows all columns, and width of a file.
 _WIDE, _FILE_WIDTH = 120, 150
 
 
@@ -43,7 +43,7 @@ def list_methods() -> int:
 
 
 def _need(extra: str | None) -> str:
-    """Which extra a method needs, and whether it is there."""
+    """Which extra a method needs, and whether it is installed."""
     if extra is None:
         return ""
     there = find_spec(_PACKAGE_OF.get(extra, extra)) is not None
@@ -74,7 +74,7 @@ def list_sets() -> int:
 
 
 def _console() -> tuple[Any, bool]:
-    """A console, and whether it has room for everything; what is no terminal has."""
+    """A console, and whether it has room for all columns, as everything but a terminal has."""
     from rich.console import Console
 
     console = Console(highlight=False)

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, one sentence for each error, and nothing left half-done."""
+"""How a command ends: exit codes, and one sentence for each error."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ DONE, WARNED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
 def ended(run: Callable[[], int], *, debug: bool = False) -> int:
-    """Run a command and turn whatever goes wrong into a sentence and an exit code.
+    """Run a command and return its exit code; an error is printed as one sentence.
 
-    With ``debug`` the traceback of an error is shown too.
+    With ``debug`` the error is raised instead.
     """
     try:
         return run()
@@ -37,13 +37,19 @@ def complain(sentence: str) -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """Put an error in one sentence."""
+    """What an error says, in one sentence."""
+    from rowsparse.cli.settings import with_flags
+    from rowsparse.workflow.messages import InputError, InputTypeError
+
     if isinstance(error, OSError) and error.strerror:
         name = str(error.filename2 or error.filename)
         return f"Cannot write to {name!r}: {error.strerror}."
     if isinstance(error, MemoryError):
         return "There is not enough memory for this table."
-    first = str(error).partition("\n")[0].strip()
+    message = str(error)
+    if isinstance(error, InputError | InputTypeError):
+        message = with_flags(error.message)
+    first = message.partition("\n")[0].strip()
     if isinstance(error, ValueError | TypeError | ImportError) and first:
         return first
     return f"{type(error).__name__}: {first or 'no reason given'}; --debug shows where."
@@ -51,9 +57,9 @@ def _sentence(error: Exception) -> str:
 
 @contextmanager
 def interrupts() -> Iterator[Callable[[], None]]:
-    """Remember Ctrl-C, even where a search takes it as a wish for the answer so far.
+    """Remember Ctrl-C, also where a search catches it and returns the best result so far.
 
-    The function given raises KeyboardInterrupt if there was one.
+    Yields a function that raises KeyboardInterrupt if Ctrl-C was pressed.
     """
     pressed = threading.Event()
 

@@ -1,4 +1,4 @@
-"""The concrete autoencoder: k soft choices of a column that harden as the network is trained."""
+"""The concrete autoencoder: k soft choices of a column that become hard during the training."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse.deep.torch_tools import Adam, Backend, Clock, Rows, Tensor
+from rowsparse._deadline import Deadline
+from rowsparse.deep.torch_tools import Adam, Backend, Rows, Tensor
 from rowsparse.solvers.solution import Monitor, silent
 
 _LEAKY_SLOPE = 0.2
-# Rows that are decoded at a time when the trained network is judged.
+# Rows that are decoded at a time when the trained network is evaluated.
 _EVALUATED_ROWS = 4096
 
 
@@ -76,7 +77,7 @@ class ConcreteFit:
     n_tries : int
         Number of tries.
     stopped : {"tol", "max_iter", "time_limit", "callback"}
-        What ended the training.
+        Why the training ended.
     """
 
     probabilities: Array
@@ -103,10 +104,10 @@ def concrete_autoencoder(
     k: int,
     settings: ConcreteSettings,
     backend: Backend,
-    clock: Clock,
+    deadline: Deadline,
     monitor: Monitor = silent,
 ) -> ConcreteFit:
-    """Train a concrete autoencoder, from the start again with twice the epochs until it is sure.
+    """Train a concrete autoencoder; retrain with twice the epochs until the choices are hard.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def concrete_autoencoder(
         Sizes and schedule.
     backend : Backend
         Device and random numbers.
-    clock : Clock
+    deadline : Deadline
         Ends the training when the time is up.
     monitor : callable
         Told the mean loss of every epoch.
@@ -140,7 +141,7 @@ def concrete_autoencoder(
         if tries and settings.max_steps is not None and steps > settings.max_steps:
             break
         current = _Try(rows, targets, k, settings, backend)
-        stopped = current.run(epochs, clock, monitor)
+        stopped = current.run(epochs, deadline, monitor)
         history += current.history
         tries += 1
         if best is None or current.mean_max >= best.mean_max:
@@ -185,11 +186,11 @@ class _Try:
         noise = self.backend.gumbel(*self.logits.shape)
         return self.backend.torch.softmax((self.logits + noise) / self.temperature, dim=1)
 
-    def run(self, epochs: int, clock: Clock, monitor: Monitor) -> str:
-        """Train for so many epochs, or less; returns what ended it."""
+    def run(self, epochs: int, deadline: Deadline, monitor: Monitor) -> str:
+        """Train for at most so many epochs; return why the training ended."""
         n = self.rows.shape[0]
         parameters = [self.logits, *(tensor for layer in self.decoder for tensor in layer)]
-        adam = Adam(parameters, self.settings.learning_rate)
+        adam = Adam(parameters, self.settings.learning_rate, nesterov=False)
         steps = epochs * self.settings.steps_of_epoch(n)
         step = 0
         for _ in range(epochs):
@@ -201,15 +202,15 @@ class _Try:
                 adam.minimize(loss)
                 total += loss.detach() * len(batch)
                 seen += len(batch)
-                if clock.expired():
+                if deadline.expired():
                     break
             self.history.append(float(total) / seen)
             self.mean_max = float(self.probabilities().amax(dim=1).mean())
-            asked = monitor(self.history[-1])
+            stop = monitor(self.history[-1])
             if self.mean_max >= 1.0 - self.settings.tol:
                 return "tol"
-            if asked or clock.expired():
-                return "callback" if asked else "time_limit"
+            if stop or deadline.expired():
+                return "callback" if stop else "time_limit"
         return "max_iter"
 
     def _loss(self, batch: Tensor) -> Tensor:
@@ -227,7 +228,7 @@ class _Try:
         return torch.addmm(bias, h, weights)
 
     def discrete_loss(self) -> float:
-        """Mean squared error as the network is meant to be used: k columns, no dropout."""
+        """Mean squared error with the k chosen columns as input and without dropout."""
         torch, n = self.backend.torch, self.rows.shape[0]
         chosen = self.logits.detach().argmax(dim=1)
         total, entries = 0.0, 0

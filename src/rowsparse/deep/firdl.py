@@ -1,4 +1,4 @@
-"""FIRDL: an operator that predicts from masked inputs, a selector that learns which masks pay."""
+"""FIRDL: one network predicts from masked inputs, another one predicts the loss of a mask."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array, Index
-from rowsparse.deep.torch_tools import Adam, Backend, Clock, Layers, Rows, Tensor
+from rowsparse._deadline import Deadline
+from rowsparse.deep.torch_tools import Adam, Backend, Layers, Rows, Tensor
 from rowsparse.solvers.solution import Monitor, silent
 
 # The published schedule, in batches and in steps of the search for the best mask.
@@ -79,7 +80,7 @@ class FirdlFit:
     n_iter : int
         Number of batches.
     stopped : {"patience", "max_iter", "time_limit", "callback"}
-        What ended the training.
+        Why the training ended.
     """
 
     chosen: Index
@@ -90,11 +91,11 @@ class FirdlFit:
     stopped: str
 
 
-class Operator:
+class OperatorNetwork:
     """Predicts from the columns of a mask and from the mask itself.
 
     The input is (x * m, m), of which only the k columns in the mask count: their rows of the
-    first weights are gathered, so the pass costs the same however many columns there are.
+    first weights are gathered, so that the cost does not depend on the number of columns.
     """
 
     def __init__(self, d: int, hidden: Sequence[int], outputs: int, backend: Backend) -> None:
@@ -117,7 +118,7 @@ class Operator:
         return outputs.unflatten(0, z.shape[:2])
 
 
-class Selector:
+class SelectorNetwork:
     """Predicts the operator's loss from a mask alone."""
 
     def __init__(self, d: int, hidden: Sequence[int], backend: Backend) -> None:
@@ -132,11 +133,11 @@ class Selector:
         return [self.first, self.bias, *(tensor for layer in self._rest for tensor in layer)]
 
     def inputs(self, masks: Tensor) -> Tensor:
-        """What the first hidden layer receives from masks, given by their columns."""
+        """The inputs of the first hidden layer, from masks given by their columns."""
         return self.torch.nn.functional.embedding(masks, self.first).sum(dim=-2) + self.bias
 
     def loss(self, inputs: Tensor) -> Tensor:
-        """The predicted loss, from what the first layer receives."""
+        """The predicted loss, from the inputs of the first hidden layer."""
         return _sigmoid_layers(self._rest, inputs, self.torch)[:, 0]
 
     def importances(self, inputs: Tensor) -> Tensor:
@@ -159,7 +160,7 @@ def random_masks(n_masks: int, d: int, k: int, backend: Backend) -> Tensor:
 
 
 def perturbed(mask: Tensor, n_masks: int, swaps: int, d: int, backend: Backend) -> Tensor:
-    """Neighbours of a mask: so many times, a random column leaves and a random other enters."""
+    """Neighbours of a mask, after ``swaps`` exchanges of a random column for another one."""
     masks = mask.repeat(n_masks, 1)
     if masks.shape[1] == d:
         return masks
@@ -170,7 +171,7 @@ def perturbed(mask: Tensor, n_masks: int, swaps: int, d: int, backend: Backend) 
     return masks
 
 
-def best_mask(selector: Selector, k: int, steps: int) -> Tensor:
+def best_mask(selector: SelectorNetwork, k: int, steps: int) -> Tensor:
     """The mask of least predicted loss that gradients and single swaps find.
 
     It starts from the k steepest columns at the mask (1/2, ..., 1/2). A step swaps the most
@@ -186,7 +187,7 @@ def best_mask(selector: Selector, k: int, steps: int) -> Tensor:
         outside[mask] = -float("inf")
         entering = outside.argmax()
         inside = importances[mask]
-        # The weakest comes last: it is the fallback where no column inside does harm.
+        # The least important column is tried last, where no column inside has a negative one.
         places = [*(inside < 0).nonzero()[:, 0].tolist(), int(inside.argmin())]
         swapped = inputs + weights[entering] - weights[mask[places]]
         losses = selector.loss(selector.torch.vstack([inputs[None], swapped])).detach()
@@ -237,10 +238,10 @@ def firdl(
     k: int,
     settings: FirdlSettings,
     backend: Backend,
-    clock: Clock,
+    deadline: Deadline,
     monitor: Monitor = silent,
 ) -> FirdlFit:
-    """Train both networks and read the k columns off the selector.
+    """Train both networks and take the best mask of the selector network.
 
     Parameters
     ----------
@@ -254,13 +255,13 @@ def firdl(
         Sizes and schedule.
     backend : Backend
         Device and random numbers.
-    clock : Clock
+    deadline : Deadline
         Ends the training when the time is up.
     monitor : callable
         Told the validation loss every 16 batches.
     """
     training = _Training(train, validation, task, k, settings, backend)
-    stopped = training.run(clock, monitor)
+    stopped = training.run(deadline, monitor)
     training.restore()
     selector = training.selector
     mask = best_mask(selector, k, FINAL_SEARCH_STEPS)
@@ -278,7 +279,7 @@ def firdl(
 
 @dataclass
 class _Training:
-    """Both networks and where their training stands."""
+    """Both networks and the state of their training."""
 
     train: Part
     validation: Part
@@ -293,17 +294,17 @@ class _Training:
         d = self.train.rows.shape[1]
         rate = self.settings.learning_rate
         outputs = int(self.train.Y.shape[1])
-        self.operator = Operator(d, self.settings.operator_hidden, outputs, self.backend)
-        self.selector = Selector(d, self.settings.selector_hidden, self.backend)
+        self.operator = OperatorNetwork(d, self.settings.operator_hidden, outputs, self.backend)
+        self.selector = SelectorNetwork(d, self.settings.selector_hidden, self.backend)
         self.nadam = Adam(self.operator.parameters(), rate, nesterov=True)
-        self.adam = Adam(self.selector.parameters(), rate)
+        self.adam = Adam(self.selector.parameters(), rate, nesterov=False)
         self.optimal = self.observed = random_masks(1, d, self.k, self.backend)[0]
         self.seen: list[tuple[Tensor, Tensor, Tensor]] = []
         self.least, self.least_at = np.inf, self.settings.phase_two
         self.kept: list[Tensor] | None = None
 
-    def run(self, clock: Clock, monitor: Monitor) -> str:
-        """Train both networks; returns what ended it."""
+    def run(self, deadline: Deadline, monitor: Monitor) -> str:
+        """Train both networks; return why the training ended."""
         for t in range(self.settings.max_iter):
             self.n_iter = t + 1
             turn = t % SELECTOR_EVERY == 0
@@ -316,7 +317,7 @@ class _Training:
                 stopped = self._validate(monitor)
                 if stopped:
                     return stopped
-            if clock.expired():
+            if deadline.expired():
                 return "time_limit"
         return "max_iter"
 
@@ -355,7 +356,7 @@ class _Training:
         self.observed = masks[losses.argmin()]
 
     def _validate(self, monitor: Monitor) -> str | None:
-        """Remember the best operator of phase 2; returns what ends the training, if anything."""
+        """Keep the best operator of phase 2; return why the training ends, or None."""
         self.history.append(self.validation_loss(self.optimal))
         if monitor(self.history[-1]):
             return "callback"

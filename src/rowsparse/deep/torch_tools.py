@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ _BLOCK_ENTRIES = 1 << 20
 
 
 def import_torch(method: str) -> Any:
-    """PyTorch, or one sentence that says how to get it."""
+    """PyTorch; an ImportError that names the extra where it is not installed."""
     try:
         return import_module("torch")
     except ImportError:
@@ -147,15 +146,15 @@ class Adam:
     """Adam, or with Nesterov momentum NAdam, on all parameters at once.
 
     The parameters and their gradients become views of two vectors, so a step is a handful of
-    operations however many layers there are: networks as small as these would otherwise spend
-    most of their time in the optimiser. Same steps as ``torch.optim.Adam`` and ``NAdam``.
+    operations whatever the number of layers: small networks would otherwise spend most of their
+    time in the optimiser. Same steps as ``torch.optim.Adam`` and ``NAdam``.
     """
 
     _first_decay, _second_decay, _floor = 0.9, 0.999, 1e-8
     _momentum_decay = 4e-3
 
     def __init__(
-        self, parameters: Sequence[Tensor], learning_rate: float, *, nesterov: bool = False
+        self, parameters: Sequence[Tensor], learning_rate: float, *, nesterov: bool
     ) -> None:
         torch = import_module("torch")
         self._rate, self._nesterov = learning_rate, nesterov
@@ -194,16 +193,6 @@ class Adam:
 
     def _momentum_at(self, step: int) -> float:
         return self._first_decay * (1.0 - 0.5 * 0.96 ** (step * self._momentum_decay))
-
-
-class Clock:
-    """Tells when the time is up; without a limit it never is."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self._deadline = np.inf if seconds is None else monotonic() + seconds
-
-    def expired(self) -> bool:
-        return monotonic() >= self._deadline
 
 
 class Rows:

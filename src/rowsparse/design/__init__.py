@@ -1,40 +1,26 @@
-"""All that a solver may ask of the data matrix X.
+"""All that a solver which fits coefficients may ask of the data matrix X.
 
-A solver never sees the user's X. It sees a :class:`Design`, which stands for
+Such a solver takes a :class:`Design`, not the user's X. A design stands for
 
     Z = diag(r) (X - 1 m') diag(1/s)
 
 with column offsets m, column scales s and row scales r applied on the fly: a sparse X stays
-sparse, a float32 X stays float32. Products come back as float64 arrays of the host, whatever
-holds X. A new kind of array is one subclass with the handful of methods marked abstract.
+sparse, a float32 X stays float32. Products come back as float64 NumPy arrays, whatever kind of
+array holds X. A new kind of array is one subclass of :class:`ImplicitDesign`.
+
+The filters (``solvers/filters``) take the validated array itself: they count and compare the
+values of single columns, which needs neither centring nor products.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import scipy.sparse as sp
-
-from rowsparse._arrays import Array, Index
+from rowsparse.design.build import Units, make_design, power_of_two_unit
 from rowsparse.design.dense import DenseDesign
-from rowsparse.design.protocol import (
-    Design,
-    ImplicitDesign,
-    Moments,
-    WithColumn,
-    binary_units,
-    direction_key,
-)
+from rowsparse.design.protocol import Design, ImplicitDesign, WithColumn, direction_key
 from rowsparse.design.sparse import SparseDesign
 
 __all__ = [
-    "Array",
     "DenseDesign",
     "Design",
     "ImplicitDesign",
-    "Index",
     "SparseDesign",
     "Units",
     "WithColumn",
@@ -42,107 +28,3 @@ __all__ = [
     "make_design",
     "power_of_two_unit",
 ]
-
-# |mean| / sd beyond which implicit centring would cancel too many digits; of a sparse X the Gram
-# matrix is centred that way too, which takes their square.
-_MAX_OFFSET = {"float32": 1e2, "float64": 1e6}
-_MAX_SPARSE_OFFSET = 1e2
-# Largest exponent (base 10) of a column's magnitude at which products are still safe.
-_MAX_DECADES = {"float32": 15, "float64": 200}
-# Magnitudes whose squares, times a sample size, still fit into the type.
-_SAFE_MAGNITUDE = {"float32": (1e-12, 1e12), "float64": (1e-50, 1e50)}
-
-
-def power_of_two_unit(magnitude: float, dtype: str = "float64") -> float:
-    """1, or for an extreme magnitude the power of two that brings it near 1.
-
-    >>> power_of_two_unit(3.0), power_of_two_unit(2.0**400)
-    (1.0, 2.5822498780869086e+120)
-    """
-    low, high = _SAFE_MAGNITUDE[dtype]
-    if magnitude == 0.0 or low <= magnitude <= high:
-        return 1.0
-    # Neither the power nor its reciprocal may overflow.
-    return float(2.0 ** np.clip(np.round(np.log2(magnitude)), -1000, 1000))
-
-
-@dataclass(frozen=True)
-class Units:
-    """How the coefficients of a design become those of the user's data."""
-
-    mean: Array
-    inv_scale: Array
-    x_unit: float
-
-    def coefficients(self, W: Array, b: Array) -> tuple[Array, Array]:
-        """(W, b) of the design as ``coef`` (c x d) and ``intercept`` (c,) for X itself."""
-        coef = (W * self.inv_scale[:, None]).T
-        return coef, b - coef @ self.mean
-
-
-def make_design(
-    X: Any, *, center: bool, scale: bool, weights: Array | None = None
-) -> tuple[Design, Units]:
-    """A design over X, centred and scaled to unit standard deviation (ddof = 0) as asked.
-
-    Columns that are constant become zero as soon as they are centred. Without scaling, values
-    of an extreme magnitude are divided by one common power of two (``Units.x_unit``), so that
-    no square overflows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> design, units = make_design(np.array([[1.0, 5.0], [3.0, 5.0]]), center=True, scale=True)
-    >>> design.matmul(np.eye(2))
-    array([[-1.,  0.],
-           [ 1.,  0.]])
-    """
-    d = X.shape[1]
-    kind: type[ImplicitDesign] = SparseDesign if sp.issparse(X) else DenseDesign
-    stored = _canonical(X) if sp.issparse(X) else X
-    raw = kind(stored, mean=None, inv_scale=np.ones(d))
-    moments = raw.moments(weights)
-    counts = ~moments.constant if center else np.ones(d, dtype=bool)
-    largest = float(moments.largest[counts].max(initial=0.0))
-    unit = 1.0 if scale else power_of_two_unit(largest, raw.dtype.name)
-    inv_scale = np.full(d, 1.0 / unit)
-    if scale:
-        inv_scale = 1.0 / np.where(moments.constant, 1.0, moments.sd)
-    if center:
-        inv_scale[moments.constant] = 0.0
-    mean, rest = (moments.mean, moments.rest) if center else (None, None)
-    units = Units(moments.mean if center else np.zeros(d), inv_scale, unit)
-    most = _MAX_SPARSE_OFFSET if sp.issparse(X) else _MAX_OFFSET[raw.dtype.name]
-    if _implicit_is_unsafe(raw.dtype, moments, inv_scale, most if center else np.inf):
-        return raw.safe_copy(mean, rest, inv_scale, binary_units(moments.largest)), units
-    design = kind(stored, mean=mean, inv_scale=inv_scale, rest=rest)
-    if weights is None:
-        # The moments tell the norms of the columns: no need for another pass over the data.
-        spread = moments.sd if center else np.hypot(moments.sd, moments.mean)
-        design.know_column_norms(np.sqrt(X.shape[0]) * spread * inv_scale)
-    return design, units
-
-
-def _implicit_is_unsafe(
-    dtype: np.dtype[Any], moments: Moments, inv_scale: Array, max_offset: float
-) -> bool:
-    """Whether centring or scaling on the fly would lose the digits that matter.
-
-    That is so when the means dwarf the deviations, or when the dtype nears its range: then a
-    standardised copy in the same dtype is the lesser evil.
-    """
-    used = inv_scale > 0
-    if np.any(np.abs(moments.mean[used]) / max_offset > moments.sd[used]):
-        return True
-    largest = moments.largest[used & (moments.largest > 0)]
-    decades = np.abs(np.log10(largest)) if largest.size else np.zeros(1)
-    return bool(decades.max() > _MAX_DECADES[dtype.name])
-
-
-def _canonical(X: Any) -> Any:
-    """X by columns (CSC), each entry stored once; never X itself where that takes a change."""
-    stored = sp.csc_array(X)
-    if not stored.has_canonical_format:
-        stored = stored.copy()
-        stored.sum_duplicates()
-    return stored

@@ -12,6 +12,15 @@ from rowsparse._arrays import Array, Index
 from rowsparse.design.protocol import ImplicitDesign, Moments, binary_units
 
 
+def canonical(X: Any, kind: type[sp.csr_array] | type[sp.csc_array]) -> Any:
+    """X as a CSR or CSC array that stores each entry once; X itself is never changed."""
+    stored = kind(X)
+    if not stored.has_canonical_format:
+        stored = stored.copy()
+        stored.sum_duplicates()
+    return stored
+
+
 class SparseDesign(ImplicitDesign):
     """A scipy sparse X, held by columns (CSC) and never made dense."""
 
@@ -55,7 +64,7 @@ class SparseDesign(ImplicitDesign):
         return Moments.corrected(mean, error / w.sum(), square / w.sum(), unit, largest)
 
     def _absent(self, weights: Array) -> Array:
-        """The weight of the rows that each column does not store; exactly 0 if it has all."""
+        """The weight of the rows that each column does not store; exactly 0 if it stores all."""
         n, d = self.shape
         row, column, _ = self._entries()
         stored = np.bincount(column, weights[row], minlength=d)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
-from rowsparse.workflow.errors import InputError, listed, shown
+from rowsparse._text import counted
+from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 
 __all__ = ["Encoded", "encode_text"]
 
@@ -116,10 +117,10 @@ def _refuse_numbers(name: str, present: list[str]) -> None:
     """A column of numbers with a few words in it is a mistake, not a category."""
     words = [value for value in present if not _is_number(value)]
     if words and len(words) < (1 - _MOSTLY) * len(present):
-        count = f"{len(words)} {'row' if len(words) == 1 else 'rows'}"
         raise InputError(
-            f"Column {shown(name)} holds numbers, but text such as {shown(words[0])} in {count}: "
-            "correct the file, or leave the column out with --drop."
+            f"Column {shown(name)} holds numbers, but text such as {shown(words[0])} in "
+            f"{counted(len(words), 'row')}: correct the file, or leave the column out with "
+            f"{setting('drop')}."
         )
 
 
@@ -134,12 +135,11 @@ def _is_number(text: str) -> bool:
 def _sentences(found: Encoded, prose: list[str], encoded: list[str]) -> list[str]:
     notes = []
     if prose:
-        verb = "holds" if len(prose) == 1 else "hold"
-        notes.append(f"Left out: {listed(prose)}, which {verb} text with many different values.")
+        notes.append(f"Left out: {holding(prose, ', which')} text with many different values.")
     if encoded:
         noun = "Column" if len(encoded) == 1 else "Columns"
         notes.append(
-            f"{noun} {listed(encoded)} of categories: encoded as {len(found.names):,} columns of 0 "
+            f"{noun} {quoted(encoded)} of categories: encoded as {len(found.names):,} columns of 0 "
             "and 1."
         )
     return notes

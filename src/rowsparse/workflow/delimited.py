@@ -1,4 +1,4 @@
-"""Delimited text, CSV and TSV: few passes over a wide file, and no loop over its cells."""
+"""Delimited text, CSV and TSV, read by polars in one pass, or two."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from rowsparse._files import UnreadableFileError, check_memory, fits_memory
-from rowsparse.workflow.errors import InputError, listed, shown
-from rowsparse.workflow.panics import panics_as_errors, require_polars
+from rowsparse.workflow.messages import InputError, quoted, shown
+from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
 
-__all__ = ["MISSING", "Dialect", "read_delimited", "sniff"]
+__all__ = ["MISSING", "Dialect", "check_distinct", "read_delimited", "sniff"]
 
-# What stands for no value, besides an empty cell.
+# Cells that are missing values, besides empty ones.
 MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?")
 
 _SEPARATORS = (",", ";", "\t", "|")
 _HEAD_BYTES, _STEP_BYTES = 1 << 16, 1 << 24
-# Rows that tell numbers from text; a later surprise costs a second pass.
+# Rows that tell numbers from text; text in a later row costs a second pass.
 _SAMPLE_ROWS = 5
 _TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
 _GZIP = b"\x1f\x8b"
-# Bytes that one byte of gzip can stand for, at most.
+# Bytes that one byte of gzip can unpack to, at most.
 _MOST_PACKED = 1032
 _DECIMAL_COMMA = re.compile(r"^-?\d+,\d+$")
 
@@ -47,7 +47,7 @@ class Dialect:
 
 
 def read_delimited(path: Path, *, as_text: bool = False) -> tuple[Any, list[str]]:
-    """The table as a polars frame, and sentences on what was noticed.
+    """The table as a polars frame, and notes on how it was read.
 
     Columns hold floats, booleans or text; with ``as_text`` all cells stay as they are written.
     """
@@ -116,19 +116,19 @@ def _guess(rows: list[list[str]], width: int, comma: bool) -> tuple[bool, ...]:
 
 
 def _typed(polars: Any, source: Any, dialect: Dialect, options: dict[str, Any]) -> Any:
-    """Numbers as floats; text that turns up beyond the first rows makes all cells text at first."""
+    """Numbers as floats; if text turns up below the first rows, all cells are read as text."""
     kinds = [polars.String if text else polars.Float64 for text in dialect.is_text]
     try:
         frame = polars.read_csv(source, schema_overrides=kinds, infer_schema_length=0, **options)
     except polars.exceptions.ComputeError:
         frame = polars.read_csv(source, infer_schema_length=0, **options)
-    return numbers_from_text(polars, frame, decimal_comma=options["decimal_comma"])
+    return _parsed(polars, frame, options["decimal_comma"])
 
 
-def numbers_from_text(polars: Any, frame: Any, *, decimal_comma: bool = False) -> Any:
-    """Columns of text that hold nothing but numbers, as numbers."""
-    text = [name for name, kind in zip(frame.columns, frame.dtypes, strict=True)
-            if kind == polars.String]  # fmt: skip
+def _parsed(polars: Any, frame: Any, decimal_comma: bool) -> Any:
+    """Columns of text that hold only numbers, or only true and false, as such."""
+    kinds = zip(frame.columns, frame.dtypes, strict=True)
+    text = [name for name, kind in kinds if kind == polars.String]
     if not text or frame.height == 0:
         return frame
     cells = polars.col(text).str.strip_chars()
@@ -146,8 +146,8 @@ def numbers_from_text(polars: Any, frame: Any, *, decimal_comma: bool = False) -
     rest = [name for name, yes in zip(text, is_number, strict=True) if not yes]
     frame = frame.with_columns(*numbers.select(whole), *stripped.select(rest))
     truths = frame.select(polars.col(rest).is_in(_TRUTHS).all()).row(0) if rest else ()
-    flags = [name for name, yes in zip(rest, truths, strict=True)
-             if yes and frame[name].null_count() < frame.height]  # fmt: skip
+    flags = [name for name, yes in zip(rest, truths, strict=True) if yes]
+    flags = [name for name in flags if frame[name].null_count() < frame.height]
     return frame.with_columns(polars.col(flags).str.to_lowercase() == "true") if flags else frame
 
 
@@ -167,7 +167,7 @@ def _is_packed(path: Path) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of the text, unpacked if need be."""
+    """The file as a stream of bytes, unpacked if it is gzipped."""
     packed = _is_packed(path)
     try:
         with cast(IO[bytes], gzip.open(path)) if packed else path.open("rb") as stream:
@@ -228,10 +228,15 @@ def _first_rows(path: Path, encoding: str, separator: str) -> list[list[str]]:
 def _named(path: Path, header: list[str]) -> tuple[str, ...]:
     """Names of the columns: those without one get a number, and none comes twice."""
     names = [cell.strip() for cell in header]
-    twice = [name for name, times in Counter(names).items() if times > 1 and name]
+    check_distinct(path, [name for name in names if name])
+    return tuple(name or f"column {j + 1}" for j, name in enumerate(names))
+
+
+def check_distinct(path: Path, names: list[str]) -> None:
+    """Refuse a file with two columns of one name."""
+    twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise InputError(
-            f"{shown(path.name)} has several columns of the name {listed(twice)}: rename them so "
+            f"{shown(path.name)} has several columns of the name {quoted(twice)}: rename them so "
             "that each name comes once."
         )
-    return tuple(name or f"column {j + 1}" for j, name in enumerate(names))

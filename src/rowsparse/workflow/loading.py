@@ -1,4 +1,4 @@
-"""Files of every kind, as columns that may be features or targets."""
+"""Files of all formats, as columns that may be features or targets."""
 
 from __future__ import annotations
 
@@ -20,11 +20,19 @@ from numpy.typing import NDArray
 from rowsparse._files import UnreadableFileError
 from rowsparse._mat import read_mat
 from rowsparse._npz import read_npz
-from rowsparse.workflow.delimited import read_delimited
-from rowsparse.workflow.errors import InputError, listed, shown
-from rowsparse.workflow.panics import panics_as_errors, require_polars
+from rowsparse.workflow.delimited import check_distinct, read_delimited
+from rowsparse.workflow.messages import InputError, quoted, shown
+from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
 
-__all__ = ["FORMATS", "Loaded", "checksum", "format_of", "load", "require_anndata"]
+__all__ = [
+    "FORMATS",
+    "Loaded",
+    "check_is_file",
+    "checksum",
+    "format_of",
+    "load",
+    "require_anndata",
+]
 
 ArrayReader = Callable[[Path, Collection[str]], tuple[dict[str, Any], list[str]]]
 
@@ -53,13 +61,13 @@ class Loaded:
     frame : polars.DataFrame or None
         A table whose columns may be features or targets.
     matrix : array or sparse matrix, or None
-        Features apart from all else, for the formats that keep them apart.
+        Features, for the formats that store them apart from the targets.
     names : list of str
         Names of the columns of ``matrix``.
     labels : dict of str to array
-        What may be a target beside ``matrix``.
+        Columns beside ``matrix`` that may be targets.
     notes : list of str
-        Sentences on what was noticed.
+        Sentences on how the file was read.
     """
 
     frame: Any = None
@@ -72,6 +80,11 @@ class Loaded:
     def candidates(self) -> list[str]:
         """Names of the columns that may be targets."""
         return list(self.labels) if self.frame is None else list(self.frame.columns)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of samples."""
+        return int(self.matrix.shape[0] if self.frame is None else self.frame.height)
 
 
 def checksum(path: Path) -> str:
@@ -99,11 +112,16 @@ def load(path: Path) -> Loaded:
     kind = format_of(path)
     if path.is_dir():
         raise InputError(f"{shown(path.name)} is a folder, not a file.")
-    if not path.exists():
-        raise InputError(f"There is no file {shown(str(path))}.")
+    check_is_file(path)
     if path.stat().st_size == 0:
         raise InputError(f"{shown(path.name)} is empty.")
     return _READERS[kind](path)
+
+
+def check_is_file(path: Path) -> None:
+    """Refuse a file that is not there."""
+    if not path.is_file():
+        raise InputError(f"There is no file {shown(str(path))}.")
 
 
 def _text(path: Path) -> Loaded:
@@ -122,7 +140,7 @@ def _arrow(path: Path) -> Loaded:
         is_file = stream.read(6) == b"ARROW1"
     read = polars.read_ipc if is_file else polars.read_ipc_stream
     if "memory_map" in signature(read).parameters:
-        # Older versions map a file, and what a damaged one points to may lie outside of it.
+        # Older versions map the file into memory; offsets in a damaged one may lie outside of it.
         read = partial(read, memory_map=False)
     return Loaded(frame=_columnar(read, path, "Arrow"))
 
@@ -151,35 +169,25 @@ def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
 
 
 # ------------------------------------------------------------------------------- NPZ and MAT
-def _npz(path: Path) -> Loaded:
-    return _arrays(path, read_npz, ("y", "Y"))
-
-
-def _mat(path: Path) -> Loaded:
-    return _arrays(path, read_mat, ("Y", "y"))
-
-
-def _arrays(path: Path, read: ArrayReader, targets: tuple[str, ...]) -> Loaded:
+def _arrays(path: Path, *, read: ArrayReader, targets: tuple[str, ...]) -> Loaded:
     """X, y and perhaps feature_names, as features and labels."""
+    file = shown(path.name)
     try:
         arrays, found = read(path, {"X", "feature_names", *targets})
     except UnreadableFileError as error:
-        raise InputError(f"{shown(path.name)} {error}") from None
+        raise InputError(f"{file} {error}") from None
     target = next((name for name in targets if name in arrays), None)
     if "X" not in arrays or target is None:
-        raise InputError(
-            f"{shown(path.name)} needs the arrays X and {targets[0]}; it has "
-            f"{listed(found) or 'none'}."
-        )
+        has = quoted(found) or "none"
+        raise InputError(f"{file} needs the arrays X and {targets[0]}; it has {has}.")
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise InputError(
-            f"X in {shown(path.name)} must be a matrix of numbers; it is of shape {X.shape} and "
-            f"type {X.dtype}."
+            f"X in {file} must be a matrix of numbers; it is of shape {X.shape} and type {X.dtype}."
         )
     if X.shape[0] == 0:
-        raise InputError(f"X in {shown(path.name)} has no rows: at least two are needed.")
-    y = _labels(path, target, arrays[target], X.shape)
+        raise InputError(f"X in {file} has no rows: at least two are needed.")
+    y = _labels(file, target, arrays[target], X.shape)
     return Loaded(
         matrix=X,
         names=_names(path, arrays.get("feature_names"), X.shape[1]),
@@ -187,47 +195,37 @@ def _arrays(path: Path, read: ArrayReader, targets: tuple[str, ...]) -> Loaded:
     )
 
 
-def _labels(path: Path, name: str, y: Any, shape: tuple[int, int]) -> NDArray[Any]:
+def _labels(file: str, name: str, y: Any, shape: tuple[int, int]) -> NDArray[Any]:
     """The array y with a row for each sample."""
     flat = y.ndim == 1 or (y.ndim == 2 and 1 in y.shape)
     n_rows = math.prod(y.shape) if flat else y.shape[0] if y.ndim == 2 else None
     if n_rows != shape[0]:
         raise InputError(
-            f"X and {name} in {shown(path.name)} must have one row for each sample; they are of "
-            f"the shapes {shape} and {y.shape}."
+            f"X and {name} in {file} must have one row for each sample; they are of the shapes "
+            f"{shape} and {y.shape}."
         )
     if y.dtype.kind not in "biufUSO":
-        raise InputError(
-            f"{name} in {shown(path.name)} must hold numbers or text; it is of type {y.dtype}."
-        )
+        raise InputError(f"{name} in {file} must hold numbers or text; it is of type {y.dtype}.")
     y = np.asarray(y.toarray() if sp.issparse(y) else y)
     return y.ravel() if flat else y
 
 
 def _names(path: Path, stored: NDArray[Any] | None, width: int) -> list[str]:
-    """Names of the columns of X, made up where the file has none."""
+    """Names of the columns of X; x0, x1 and so on where the file has none."""
     if stored is None:
         return [f"x{j}" for j in range(width)]
     if sp.issparse(stored) or stored.size != width:
         raise InputError(
             f"{shown(path.name)} has {stored.size} feature_names for {width} columns of X."
         )
-    return _unique(path, [str(name) for name in np.ravel(stored)])
-
-
-def _unique(path: Path, names: list[str]) -> list[str]:
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise InputError(
-            f"{shown(path.name)} has several columns of the name {listed(twice)}: rename them so "
-            "that each name comes once."
-        )
+    names = [str(name) for name in np.ravel(stored)]
+    check_distinct(path, names)
     return names
 
 
 # ------------------------------------------------------------------------------------ AnnData
 def require_anndata() -> Any:
-    """The package anndata, or a sentence that says how to get it."""
+    """Import anndata, or say how to install it."""
     try:
         import anndata
     except ImportError:
@@ -239,11 +237,11 @@ def _h5ad(path: Path) -> Loaded:
     anndata = require_anndata()
     try:
         with warnings.catch_warnings():
-            # Names that repeat are told of below.
+            # Repeated names get a note below.
             warnings.simplefilter("ignore")
             data = anndata.read_h5ad(path)
         if sp.issparse(data.X):
-            # SciPy trusts the indices from here on.
+            # Later operations of SciPy do not check the indices.
             data.X.check_format(full_check=True)
     except Exception as error:
         raise _unreadable(path, "AnnData", error) from None
@@ -289,7 +287,7 @@ _READERS: dict[str, Callable[[Path], Loaded]] = {
     "tsv": _text,
     "parquet": _parquet,
     "arrow": _arrow,
-    "npz": _npz,
-    "mat": _mat,
+    "npz": partial(_arrays, read=read_npz, targets=("y", "Y")),
+    "mat": partial(_arrays, read=read_mat, targets=("Y", "y")),
     "h5ad": _h5ad,
 }

@@ -1,4 +1,4 @@
-"""What the commands find out, before anybody prints or draws it."""
+"""Results of the workflows, as they are printed, drawn and written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DataSummary:
-    """Where the data came from and what was done to them before any method saw them.
+    """Where the data came from, and what was done to them before the selection.
 
     Attributes
     ----------
@@ -47,8 +47,8 @@ class DataSummary:
     class_counts : tuple of int
         How many samples each has.
     notes : tuple of str
-        One sentence for each thing that was done or noticed: columns dropped as identifiers or
-        constants, categorical columns encoded, values imputed.
+        One sentence for each thing that was done: columns left out as identifiers or constants,
+        columns of categories encoded, values imputed.
     """
 
     source: str
@@ -71,7 +71,7 @@ class RankedFeature:
     rank : int
         1 for the strongest.
     name : str
-        As in the table; data, hence hostile.
+        As in the table; may hold any characters.
     index : int
         Column among the features.
     score : float
@@ -122,7 +122,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class ProgressPoint:
-    """Where a search or a proof stood after so many seconds."""
+    """Objective and lower bound of a search or a proof after some seconds."""
 
     seconds: float
     objective: float
@@ -161,7 +161,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Confusion:
-    """Honestly cross-validated predictions: ``counts[i, j]`` of class i were taken for j."""
+    """Cross-validated predictions: ``counts[i, j]`` samples of class i were predicted as j."""
 
     classes: tuple[str, ...]
     counts: Array
@@ -171,7 +171,7 @@ class Confusion:
 
 @dataclass(frozen=True)
 class SelectionResult:
-    """All that ``rowsparse select`` found out.
+    """Result of :func:`rowsparse.workflow.select.select`.
 
     Attributes
     ----------
@@ -183,20 +183,19 @@ class SelectionResult:
     k_was_chosen : bool
         Whether cross-validation chose k.
     settings : dict
-        Everything needed to repeat the run: command line options with their defaults.
+        Everything needed to repeat the run.
     versions : dict of str to str
         Python, rowsparse, numpy, scipy, scikit-learn.
     features : tuple of RankedFeature
         In the order of their ranks.
     certificate : Certificate or None
-        None for methods that cannot speak of optimality.
+        None for methods without a statement on optimality.
     metric : str
         Name of the score; accuracy, macro_f1 or r2.
     score, score_sd : float
-        Honest cross-validated score of a linear model on the selected features.
-    baseline_score : float
-        The same with all features, NaN if not computed; and ``chance_score`` without any.
-    chance_score : float
+        Cross-validated score of a linear model on the selected features; NaN if not computed.
+    baseline_score, chance_score : float
+        The same with all features, and without any.
     curve : KCurve or None
     correlation : array of shape (k, k)
         Of the selected features, in the order of ``features``.
@@ -217,13 +216,13 @@ class SelectionResult:
     seconds : dict of str to float
         Time of each step: read, select, validate, ...
     warnings : tuple of str
-        What the user should know, convergence trouble among it.
+        Sentences for the user, as on convergence.
     objective : float
         What the method minimises, at its choice; NaN for methods that minimise nothing.
     converged : bool
         Whether the method's own criterion was met.
     proof : Proof or None
-        Every step of the proof, if it was to be kept.
+        Every step of the proof, with ``keep_proof``.
     """
 
     data: DataSummary
@@ -258,7 +257,7 @@ class SelectionResult:
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """All that ``rowsparse compare`` found out."""
+    """Result of :func:`rowsparse.workflow.compare.compare`."""
 
     data: DataSummary
     curve: SelectionCurve
@@ -270,7 +269,7 @@ class ComparisonResult:
 
 @dataclass(frozen=True)
 class PathResult:
-    """All that ``rowsparse path`` found out: the support for every k, by feature and by score."""
+    """Result of :func:`rowsparse.workflow.path.find_path`: the support for every k."""
 
     data: DataSummary
     ks: tuple[int, ...]

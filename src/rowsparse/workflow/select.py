@@ -1,21 +1,27 @@
-"""Select features from a table, and find out all that can be said of the choice."""
+"""Select features from a table, and describe and score the selection."""
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from rowsparse._arrays import Index
 from rowsparse._compat import HAS_CALLBACKS
-from rowsparse._validation import check_number
+from rowsparse._threads import one_blas_thread
 from rowsparse.evaluation import METRICS
 from rowsparse.selectors import StabilitySelection
-from rowsparse.workflow.counting import choose_count, counts_around, score_curve
-from rowsparse.workflow.describing import (
+from rowsparse.workflow.cross_validation import (
+    NOT_VALIDATED,
+    Validation,
+    cross_validate,
+    table_folds,
+)
+from rowsparse.workflow.feature_count import choose_count, counts_around, score_curve
+from rowsparse.workflow.feature_descriptions import (
     class_means,
     correlations,
     distributions,
@@ -23,48 +29,29 @@ from rowsparse.workflow.describing import (
     ranked,
     units_of,
 )
-from rowsparse.workflow.errors import InputError, one_line
-from rowsparse.workflow.methods import Plan, make_plan
+from rowsparse.workflow.messages import InputError, one_line, setting
+from rowsparse.workflow.plan import Plan, check_count, make_plan
 from rowsparse.workflow.results import Certificate, KCurve, ProgressPoint, SelectionResult
-from rowsparse.workflow.running import (
-    Clock,
-    Progress,
-    one_blas_thread,
+from rowsparse.workflow.run_log import (
+    ProgressCallback,
+    StepTimer,
+    collect_warnings,
     silent,
-    thread_backend,
-    threads,
-    told,
     versions,
 )
+from rowsparse.workflow.settings import SelectSettings
 from rowsparse.workflow.table import Table
-from rowsparse.workflow.validation import Validation, cross_validate, table_folds
+from rowsparse.workflow.threads import thread_backend, thread_count
 
-__all__ = ["default_subsamples", "select"]
+__all__ = ["select"]
 
-# Subsamples for the selection frequencies: fewer of a large table.
+# Default number of subsamples for the selection frequencies: of a table, and of a large one.
 _SUBSAMPLES, _FEW_SUBSAMPLES = 20, 5
 _MOST_POINTS = 400
 
 
 def select(
-    table: Table,
-    k: int | str,
-    *,
-    method: str = "topk",
-    certify: bool = False,
-    keep_proof: bool = False,
-    alpha: float | None = None,
-    include: str | None = None,
-    exclude: str | None = None,
-    cv: int = 5,
-    stability: int | None = None,
-    time_limit: float | None = None,
-    k_max: int = 30,
-    image_shape: tuple[int, int] | None = None,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    settings: dict[str, Any] | None = None,
-    progress: Progress = silent,
+    table: Table, settings: SelectSettings, *, progress: ProgressCallback = silent
 ) -> SelectionResult:
     """Select k features from a table.
 
@@ -72,87 +59,44 @@ def select(
     ----------
     table : Table
         See :func:`rowsparse.workflow.table.read_table`.
-    k : int or "auto"
-        Number of features; "auto" chooses it by cross-validation, up to ``k_max``.
-    method : str, default="topk"
-        Name of a selector.
-    certify, keep_proof, alpha, time_limit
-        As in :class:`rowsparse.TopK`.
-    include, exclude : str, optional
-        Names of columns that must or must not be selected, with commas between.
-    cv : int, default=5
-        Number of folds; 0 leaves cross-validation out.
-    stability : int, optional
-        Number of subsamples for the selection frequencies; 0 leaves them out.
-    image_shape : tuple of int, optional
-        Height and width, where the features are the pixels of an image.
-    seed : int, default=0
-        For everything that is drawn.
-    n_jobs : int, optional
-        Number of threads; the answer is the same for any.
-    settings : dict, optional
-        Kept in the result as they are.
+    settings : SelectSettings
+        Number of features, method, folds, subsamples.
     progress : callable
-        See :class:`rowsparse.workflow.running.Progress`.
+        See :class:`rowsparse.workflow.run_log.ProgressCallback`.
 
     Returns
     -------
     SelectionResult
     """
-    plan = make_plan(
-        table, method, certify=certify, keep_proof=keep_proof, alpha=alpha, include=include,
-        exclude=exclude, time_limit=time_limit, seed=seed,
-    )  # fmt: skip
-    _check(plan.table, k, cv, stability, image_shape)
-    run = _Run(
-        plan,
-        table_folds(plan.table, cv, seed) if cv else [],
-        default_subsamples(plan) if stability is None else stability,
-        seed,
-        n_jobs,
-        progress,
-    )
-    with one_blas_thread(not plan.table.is_large):
-        result = run.result(k, k_max)
-        means = None if image_shape is None else class_means(plan.table)
-    return replace(
-        result, settings=dict(settings or {}), image_shape=image_shape, class_means=means
-    )
+    plan = make_plan(table, settings, settings.seed)
+    table = plan.table
+    if settings.k != "auto":
+        check_count(settings.k, table.n_units)
+    if settings.image_shape is not None:
+        _check_image(settings.image_shape, table.X.shape[1])
+    splits = table_folds(table, settings.cv, settings.seed) if settings.cv else []
+    run = _Run(plan, settings, splits, progress)
+    with one_blas_thread(not table.is_large):
+        result = run.result()
+        if settings.image_shape is None:
+            return result
+        return replace(result, image_shape=settings.image_shape, class_means=class_means(table))
 
 
-def default_subsamples(plan: Plan) -> int:
-    """How many subsamples to draw unless told otherwise."""
-    if plan.info.kind == "deep":
-        return 0
-    return _FEW_SUBSAMPLES if plan.table.is_large else _SUBSAMPLES
-
-
-def _check(
-    table: Table, k: int | str, cv: int, stability: int | None, image: tuple[int, int] | None
-) -> None:
-    d = table.X.shape[1]
-    if k == "auto":
-        if not cv:
-            raise InputError("-k auto needs cross-validation: --cv must be at least 2.")
-    else:
-        check_number("-k", k, low=1, integer=True)
-        if int(k) > table.n_units:
-            raise InputError(f"-k {k} is more than the {table.n_units:,} columns to select from.")
-    check_number("--stability", stability, low=0, integer=True, optional=True)
-    if stability == 1:
-        raise InputError("--stability needs at least 2 subsamples, or 0 for none.")
-    if image is not None and image[0] * image[1] != d:
+def _check_image(shape: tuple[int, int], d: int) -> None:
+    """Refuse an image with other pixels than there are columns."""
+    if math.prod(shape) != d:
         raise InputError(
-            f"--image {image[0]}x{image[1]} has {image[0] * image[1]:,} pixels, but the table has "
-            f"{d:,} columns to select from."
+            f"{setting('image_shape', tuple(shape))} has {math.prod(shape):,} pixels, but the "
+            f"table has {d:,} columns to select from."
         )
 
 
 # ------------------------------------------------------------------------------ the selection
-class _Watcher:
-    """Hears of every iteration of a fit: keeps the points, and tells the progress."""
+class _FitRecorder:
+    """A callback of scikit-learn that records each iteration of a fit and shows the progress."""
 
-    def __init__(self, what: str, progress: Progress) -> None:
+    def __init__(self, what: str, progress: ProgressCallback) -> None:
         self.what, self.progress = what, progress
         self.points: list[ProgressPoint] = []
         self.start = time.perf_counter()
@@ -189,30 +133,28 @@ class _Watcher:
 
 @dataclass
 class _Run:
-    """The steps of one selection, with their times and what the user should know of them."""
+    """The steps of one selection, with their seconds and warnings."""
 
     plan: Plan
+    settings: SelectSettings
     splits: list[tuple[Index, Index]]
-    n_subsamples: int
-    seed: int
-    n_jobs: int | None
-    progress: Progress
-    clock: Clock = field(default_factory=Clock)
-    notes: dict[str, None] = field(default_factory=dict)
+    progress: ProgressCallback
+    timer: StepTimer = field(default_factory=StepTimer)
+    warnings: dict[str, None] = field(default_factory=dict)
     converged: bool = True
 
-    def result(self, k: int | str, k_max: int) -> SelectionResult:
-        """Go through all steps."""
-        plan, table = self.plan, self.plan.table
-        curve = self.curve(k_max) if k == "auto" else None
+    def result(self) -> SelectionResult:
+        """Run all steps."""
+        plan, table, k = self.plan, self.plan.table, self.settings.k
+        curve = self.curve() if k == "auto" else None
         count = int(curve.chosen_k if curve is not None else k)
         selector, points = self.fitted(count)
         order = order_of(selector)
         validation = self.validated(count, with_others=curve is None)
-        if curve is None and validation is not None and len(validation.ks) > 1:
+        if curve is None and len(validation.ks) > 1:
             curve = score_curve(validation.metric, validation.ks, validation.over_k, taken=count)
         resampled = self.resampled(count)
-        with self.clock.step("describe"):
+        with self.timer.step("describe"):
             self.progress("Describing the features")
             units = units_of(table.X)
             among, alternatives = correlations(table, order, units)
@@ -224,99 +166,99 @@ class _Run:
             method_reference=plan.info.reference,
             k=order.size,
             k_was_chosen=k == "auto",
-            settings={},
+            settings=asdict(self.settings),
             versions=versions(),
             features=features,
             certificate=_certificate(selector),
             metric=METRICS[table.task][0],
-            score=math.nan if validation is None else float(validation.scores.mean()),
-            score_sd=math.nan if validation is None else float(validation.scores.std()),
-            baseline_score=math.nan if validation is None else validation.baseline,
-            chance_score=math.nan if validation is None else validation.chance,
+            score=float(validation.scores.mean()),
+            score_sd=float(validation.scores.std()),
+            baseline_score=validation.baseline,
+            chance_score=validation.chance,
             curve=curve,
             correlation=among,
             alternatives=alternatives,
             distributions=spread,
             stability=_stability(resampled),
             progress=points,
-            confusion=None if validation is None else validation.confusion,
-            seconds=self.clock.seconds,
-            warnings=tuple(self.notes),
+            confusion=validation.confusion,
+            seconds=self.timer.seconds,
+            warnings=tuple(self.warnings),
             objective=float(getattr(selector, "objective_", math.nan)),
             converged=self.converged,
             proof=selector.proof_ if plan.params.get("keep_proof") else None,
         )
 
-    def note(self, sentence: str) -> None:
-        """Keep a sentence for the user, once."""
-        self.notes[sentence] = None
+    def warn(self, sentence: str) -> None:
+        """Add a sentence to the warnings, once."""
+        self.warnings[sentence] = None
 
-    def curve(self, k_max: int) -> KCurve:
+    def curve(self) -> KCurve:
         """The score over k."""
-        with self.clock.step("choose k"):
-            curve = choose_count(
-                self.plan,
-                k_max,
-                self.splits,
-                seed=self.seed,
-                n_jobs=self.n_jobs,
-                progress=self.progress,
-            )
-        self.note(
+        settings = self.settings
+        with self.timer.step("choose k"):
+            curve = choose_count(self.plan, settings.k_max, self.splits, settings, self.progress)
+        self.warn(
             "The number of features was chosen on the same folds as the score: it may be a little "
             "too good."
         )
         return curve
 
     def fitted(self, k: int) -> tuple[Any, tuple[ProgressPoint, ...]]:
-        """The selector on all samples, and how it got there."""
+        """The selector fitted to all samples, and the progress of the fit."""
         table = self.plan.table
         what = f"{self.plan.name}: selecting {k} of {table.X.shape[1]:,} features"
         self.progress(what)
-        selector, watcher = self.plan.selector(k), _Watcher(what, self.progress)
+        selector, recorder = self.plan.selector(k), _FitRecorder(what, self.progress)
         if HAS_CALLBACKS and hasattr(selector, "set_callbacks"):
-            selector.set_callbacks(watcher)
-        with self.clock.step("select"), told() as heard:
+            selector.set_callbacks(recorder)
+        with self.timer.step("select"), collect_warnings() as found:
             selector.fit(table.X, table.y)
         self.progress(what)
-        self.converged = heard.converged and bool(getattr(selector, "converged_", True))
-        for sentence in heard.sentences:
-            self.note(sentence)
-        return selector, watcher.thinned()
+        self.converged = found.converged and bool(getattr(selector, "converged_", True))
+        for sentence in found.sentences:
+            self.warn(sentence)
+        return selector, recorder.thinned()
 
-    def validated(self, k: int, *, with_others: bool) -> Validation | None:
-        """The score on held-out folds, of some other numbers of features too if asked for."""
+    def validated(self, k: int, *, with_others: bool) -> Validation:
+        """The cross-validated score, also of some other numbers of features if asked for."""
         if not self.splits:
-            return None
+            return NOT_VALIDATED
         n_train = min(train.size for train, _ in self.splits)
         also = counts_around(self.plan, k, n_train) if with_others else []
         try:
-            with self.clock.step("validate"):
+            with self.timer.step("validate"):
                 return cross_validate(
                     self.plan.table,
                     self.plan.quick(k),
                     k,
                     self.splits,
                     also=also,
-                    n_jobs=self.n_jobs,
+                    n_jobs=self.settings.n_jobs,
                     progress=self.progress,
                 )
         except ValueError as error:
-            self.note(f"No cross-validated score: {one_line(error)}")
-            return None
+            self.warn(f"No cross-validated score: {one_line(error)}")
+            return NOT_VALIDATED
 
     def resampled(self, k: int) -> StabilitySelection | None:
         """How often each feature is selected from subsamples."""
-        m = self.n_subsamples
+        m = self.settings.stability
+        if m is None:
+            few = _FEW_SUBSAMPLES if self.plan.table.is_large else _SUBSAMPLES
+            m = 0 if self.plan.info.kind == "deep" else few
         if not m:
             return None
         self.progress(f"Selecting again from {m} subsamples")
-        again = StabilitySelection(self.plan.quick(k), n_subsamples=m, random_state=self.seed)
+        again = StabilitySelection(
+            self.plan.quick(k), n_subsamples=m, random_state=self.settings.seed
+        )
+        workers = thread_count(self.settings.n_jobs)
         try:
-            with self.clock.step("resample"), told(), thread_backend(threads(self.n_jobs)):
+            with self.timer.step("resample"), collect_warnings(), thread_backend(workers):
                 return again.fit(self.plan.table.X, self.plan.table.y)
         except ValueError as error:
-            self.note(f"No selection frequencies: {one_line(error)}")
+            self.warn(f"No selection frequencies: {one_line(error)}")
             return None
 
 

@@ -1,4 +1,4 @@
-"""From a file to features and targets, with a sentence for everything done on the way."""
+"""Tables: features and targets out of a file, with a note on each thing done to them."""
 
 from __future__ import annotations
 
@@ -13,27 +13,30 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Index, Mask
-from rowsparse._validation import check_choice
 from rowsparse.workflow.categories import encode_text
-from rowsparse.workflow.errors import InputError, listed, shown
-from rowsparse.workflow.gaps import without_gaps
-from rowsparse.workflow.labels import TargetColumns, find_columns, find_targets, target_columns
-from rowsparse.workflow.loading import Loaded, format_of, load
+from rowsparse.workflow.loading import Loaded, load
+from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
+from rowsparse.workflow.missing_values import fill_missing
 from rowsparse.workflow.results import DataSummary
+from rowsparse.workflow.settings import TableSettings
+from rowsparse.workflow.target_columns import (
+    TargetColumns,
+    find_columns,
+    find_targets,
+    read_targets,
+)
 
-__all__ = ["IMPUTE", "InputError", "Table", "read_table"]
+__all__ = ["Table", "read_table"]
 
-IMPUTE = ("median",)
-
-# Names that say what a column of numbers is.
+# Names of columns of numbers that identify the rows.
 _ID_NAME = re.compile(
     r"^(id|ids|idx|index|uuid|guid|row|rownames?|row_?(id|number|num|nr|no)|column 1"
     r"|.*[ _.-](id|idx|uuid|guid)|[A-Za-z]+ID|[a-z]+Id)$",
     re.IGNORECASE,
 )
-# Whole numbers that rise from row to row are a count of the rows, if there are enough of them.
+# Whole numbers that rise from row to row are identifiers if there are at least this many rows.
 _COUNTING_ROWS = 10
-# Numbers in a large table.
+# A table of more numbers than this is large.
 _LARGE = 5_000_000
 
 
@@ -44,21 +47,21 @@ class Table:
     Attributes
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
-        Numbers without gaps.
+        Without missing values.
     names : list of str
         Of the features.
     target : TargetColumns
     groups : dict of str to array of int
-        Features that stand together for one column of categories.
+        The features made from one column of categories, by its name.
     made_from : dict of int to str
         The column of categories that a feature was made from.
     identifiers : tuple of str
         Columns that only number or name the rows.
     notes : tuple of str
-        One sentence for each thing done or noticed.
+        One sentence for each thing done to the data.
     path : Path
     sha256 : str
-        Of the file; empty until it is known.
+        Of the file; empty if not computed.
     """
 
     X: Any
@@ -78,37 +81,37 @@ class Table:
 
     @property
     def task(self) -> str:
-        """What they are."""
+        """What the targets are."""
         return self.target.task
 
     @property
     def n_units(self) -> int:
-        """How many can be selected: columns, with those of a category counted once."""
+        """Number of features, those of a category counted once."""
         return int(self.X.shape[1] - sum(part.size - 1 for part in self.groups.values()))
 
     @property
     def unit_of(self) -> Index:
-        """For every feature itself; for those of a category, the first of them."""
+        """For every feature its own index; for those of a category the index of the first."""
         first = np.arange(self.X.shape[1])
         for part in self.groups.values():
             first[part] = part.min()
         return first
 
     def n_units_of(self, columns: Sequence[int]) -> int:
-        """How many these are, with those of a category counted once."""
+        """Number of these features, those of a category counted once."""
         return int(np.unique(self.unit_of[list(columns)]).size)
 
     @property
     def is_large(self) -> bool:
-        """Whether reading all numbers takes longer than a search among the features."""
+        """Whether a pass over all numbers takes longer than a search among the features."""
         return bool(self.X.shape[0] * self.X.shape[1] > _LARGE)
 
     def origin(self, column: int) -> str:
-        """The name in the file of what a feature was made from."""
+        """Name in the file of the column that a feature was made from."""
         return self.made_from.get(column, self.names[column])
 
-    def columns_of(self, option: str, wanted: str | None) -> list[int]:
-        """The features that an option names, by the columns of the file or by their own names."""
+    def columns_of(self, setting_name: str, wanted: str | None) -> list[int]:
+        """The features that a setting names, by their own names or by those of the file."""
         if not wanted:
             return []
         places: dict[str, list[int]] = {}
@@ -116,11 +119,11 @@ class Table:
             places.setdefault(name, []).append(j)
             if j in self.made_from:
                 places.setdefault(self.made_from[j], []).append(j)
-        found = find_columns(option, wanted, list(places))
+        found = find_columns(setting_name, wanted, list(places))
         return sorted({j for name in found for j in places[name]})
 
     def without(self, columns: list[int], note: str) -> Table:
-        """The same without some features."""
+        """The table without some features."""
         kept = np.setdiff1d(np.arange(len(self.names)), columns)
         place = {int(old): new for new, old in enumerate(kept.tolist())}
         groups = {
@@ -137,7 +140,7 @@ class Table:
         )
 
     def summary(self) -> DataSummary:
-        """What results say of the data."""
+        """What results say about the data."""
         return DataSummary(
             source=self.path.name,
             sha256=self.sha256,
@@ -151,51 +154,9 @@ class Table:
         )
 
 
-def read_table(
-    path: Path,
-    target: str | None = None,
-    *,
-    drop: str | None = None,
-    impute: str | None = None,
-    task: str = "auto",
-    keep_all: bool = False,
-) -> Table:
-    """Read a file and make features and targets of it.
-
-    Parameters
-    ----------
-    path : Path
-        CSV or TSV (also gzipped), Parquet, Arrow or Feather, NPZ, MAT, or AnnData.
-    target : str, optional
-        Column to predict: its name, several with commas between, or a pattern with ``*``. May be
-        left out where the file itself says what y is.
-    drop : str, optional
-        Columns to leave out, in the same manner.
-    impute : {"median"}, optional
-        What to put in the place of missing values; without it they are refused.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What the target holds.
-    keep_all : bool, default=False
-        Keep constant columns and identifiers too, where the place of a column has a meaning.
-
-    Returns
-    -------
-    Table
-    """
-    check_choice("--impute", impute, IMPUTE, optional=True)
-    format_of(path)
-    loaded = load(path)
-    names = find_targets(target, loaded)
-    if loaded.frame is not None:
-        parts = _from_frame(loaded, names, drop, task)
-    else:
-        parts = _from_matrix(loaded, names, drop, task)
-    return _finished(path, loaded, parts, impute, keep_all)
-
-
 @dataclass(frozen=True)
-class _Parts:
-    """Numbers and text apart, before anything is left out."""
+class _Columns:
+    """The columns of a file: numbers and text apart, before any is left out."""
 
     X: Any
     names: list[str]
@@ -204,16 +165,48 @@ class _Parts:
     notes: list[str] = field(default_factory=list)
 
 
-# -------------------------------------------------------------------------------- the parts
-def _from_frame(loaded: Loaded, targets: list[str], drop: str | None, task: str) -> _Parts:
+def read_table(path: Path, settings: TableSettings | None = None) -> Table:
+    """Read the features and targets in a file.
+
+    Parameters
+    ----------
+    path : Path
+        CSV or TSV (also gzipped), Parquet, Arrow or Feather, NPZ, MAT, or AnnData.
+    settings : TableSettings, optional
+        Which columns are read, and how.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    InputError
+        With a sentence on what is wrong with the file or the settings.
+    """
+    settings = settings or TableSettings()
+    loaded = load(path)
+    targets = find_targets(settings.target, loaded)
+    if loaded.n_rows < 2:
+        rows = "one row only" if loaded.n_rows else "no rows"
+        raise InputError(f"The table has {rows}: at least two are needed.")
+    dropped = find_columns("drop", settings.drop, [*loaded.names, *loaded.candidates])
+    both = [name for name in targets if name in set(dropped)]
+    if both:
+        raise InputError(
+            f"{quoted(both)} cannot be both in {setting('target')} and in {setting('drop')}."
+        )
+    split = _from_matrix if loaded.frame is None else _from_frame
+    columns = split(loaded, targets, dropped, settings.task)
+    return _finished(path, columns, settings)
+
+
+# ------------------------------------------------------------------------ numbers, text, targets
+def _from_frame(loaded: Loaded, targets: list[str], dropped: list[str], task: str) -> _Columns:
     import polars
 
     frame = loaded.frame
-    if frame.height < 2:
-        raise InputError(f"The table has {_rows(frame.height)}: at least two are needed.")
-    dropped = find_columns("--drop", drop, frame.columns)
-    _check_apart(targets, dropped)
-    goal = target_columns({name: _values(frame[name]) for name in targets}, task)
+    goal = read_targets({name: _values(frame[name]) for name in targets}, task)
     rest = frame.drop([*targets, *dropped])
     by_kind: dict[Any, list[str]] = {}
     for name, kind in zip(rest.columns, rest.dtypes, strict=True):
@@ -225,15 +218,14 @@ def _from_frame(loaded: Loaded, targets: list[str], drop: str | None, task: str)
         names = set(numeric)
         numeric = [name for name in rest.columns if name in names]
     other = [name for kind in by_kind.keys() - counted for name in by_kind[kind]]
-    notes = []
+    notes = [*loaded.notes, *goal.notes]
     if other:
-        verb = "holds" if len(other) == 1 else "hold"
-        notes.append(f"Left out: {listed(other)}, which {verb} neither numbers nor text.")
+        notes.append(f"Left out: {holding(other, ', which')} neither numbers nor text.")
     X = np.empty((frame.height, 0))
     if numeric:
         part = rest.select(numeric) if text or other else rest
         X = part.to_numpy() if counted == {polars.Float64} else part.cast(polars.Float64).to_numpy()
-    return _Parts(X, numeric, goal, {name: _values(rest[name]) for name in text}, notes)
+    return _Columns(X, numeric, goal, {name: _values(rest[name]) for name in text}, notes)
 
 
 def _values(column: Any) -> NDArray[Any]:
@@ -251,55 +243,36 @@ def _values(column: Any) -> NDArray[Any]:
     return np.array(column.to_list(), dtype=object)
 
 
-def _from_matrix(loaded: Loaded, targets: list[str], drop: str | None, task: str) -> _Parts:
-    n = loaded.matrix.shape[0]
-    if n < 2:
-        raise InputError(f"The table has {_rows(n)}: at least two are needed.")
-    dropped = set(find_columns("--drop", drop, [*loaded.names, *loaded.labels]))
-    _check_apart(targets, list(dropped))
-    goal = target_columns({name: loaded.labels[name] for name in targets}, task)
-    X, names = loaded.matrix, loaded.names
-    if dropped & set(names):
-        kept = [j for j, name in enumerate(names) if name not in dropped]
-        X, names = X[:, kept], [names[j] for j in kept]
+def _from_matrix(loaded: Loaded, targets: list[str], dropped: list[str], task: str) -> _Columns:
+    goal = read_targets({name: loaded.labels[name] for name in targets}, task)
+    gone = set(dropped)
+    kept = np.array([name not in gone for name in loaded.names], dtype=bool)
+    X, names = _keep(loaded.matrix, loaded.names, kept)
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     X = sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.asarray(X, dtype=dtype)
-    return _Parts(X, names, goal)
-
-
-def _check_apart(targets: list[str], dropped: list[str]) -> None:
-    both = [name for name in targets if name in dropped]
-    if both:
-        raise InputError(f"{listed(both)} cannot be both in --target and in --drop.")
-
-
-def _rows(n: int) -> str:
-    return {0: "no rows", 1: "one row only"}.get(n, f"{n:,} rows")
+    return _Columns(X, names, goal, notes=[*loaded.notes, *goal.notes])
 
 
 # ------------------------------------------------------------------------- what is left out
-def _finished(
-    path: Path, loaded: Loaded, parts: _Parts, impute: str | None, keep_all: bool
-) -> Table:
-    """Identifiers and constants out, gaps filled or refused, text encoded."""
-    X, names = parts.X, parts.names
-    notes = [*loaded.notes, *parts.target.notes, *parts.notes]
-    text = encode_text(parts.text, impute=impute is not None)
+def _finished(path: Path, columns: _Columns, settings: TableSettings) -> Table:
+    """Leave identifiers and constants out, fill or refuse missing values, encode text."""
+    X, names, notes = columns.X, columns.names, list(columns.notes)
+    text = encode_text(columns.text, impute=settings.impute is not None)
     identifiers = list(text.identifiers)
-    if not keep_all:
+    if not settings.keep_all:
         counting = _identifiers(X, names)
         identifiers += [name for name, yes in zip(names, counting, strict=True) if yes]
         X, names = _keep(X, names, ~counting)
     if identifiers:
-        notes.append(f"Left out as identifiers of the rows: {listed(identifiers)}.")
-    X, filled = without_gaps(X, names, text, impute, parts.target.y.shape[0])
+        notes.append(f"Left out as identifiers of the rows: {quoted(identifiers)}.")
+    X, filled = fill_missing(X, names, text, settings.impute)
     notes += filled
-    if not keep_all:
+    if not settings.keep_all:
         constant = _constant(X)
         gone = [name for name, yes in zip(names, constant, strict=True) if yes]
         gone += text.constant
         if gone:
-            notes.append(f"Left out, being the same in every row: {listed(gone)}.")
+            notes.append(f"Left out, being the same in every row: {quoted(gone)}.")
         X, names = _keep(X, names, ~constant)
     notes += text.notes
     groups = {name: part + len(names) for name, part in text.groups.items()}
@@ -309,7 +282,9 @@ def _finished(
         names = [*names, *text.names]
     if not names:
         raise InputError("No column is left to select from: all are targets, text or constant.")
-    return Table(X, names, parts.target, path, groups, made_from, tuple(identifiers), tuple(notes))
+    return Table(
+        X, names, columns.target, path, groups, made_from, tuple(identifiers), tuple(notes)
+    )
 
 
 def _keep(X: Any, names: list[str], kept: Mask) -> tuple[Any, list[str]]:
@@ -319,7 +294,7 @@ def _keep(X: Any, names: list[str], kept: Mask) -> tuple[Any, list[str]]:
 
 
 def _identifiers(X: Any, names: list[str]) -> Mask:
-    """Columns of different whole numbers that are named like a number, or count the rows."""
+    """Columns of distinct whole numbers that have the name of an identifier, or count the rows."""
     found = np.zeros(len(names), dtype=bool)
     if sp.issparse(X) or X.shape[0] < 2:
         return found

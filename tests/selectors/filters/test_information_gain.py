@@ -29,7 +29,7 @@ def mutual_information(codes, y):
 def test_scores_are_the_mutual_information_of_the_states(method):
     X, y = problem()
     selector = InformationGain(3, discretize=method, bins=6, bin_width=0.8).fit(X, y)
-    codes = discretize(X, method, labels=y, bins=6, alpha=0.8)
+    codes = discretize(X, method, labels=y, bins=6, bin_width=0.8)
     np.testing.assert_allclose(selector.scores_, mutual_information(codes, y), atol=1e-9)
     assert hasattr(selector, "best_cut_gains_") == (method in ("mdl", "weka"))
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from rowsparse.solvers.filters import class_statistics
 from rowsparse.solvers.filters.class_statistics import group_statistics, members
-from rowsparse.solvers.filters.univariate import against_the_rest, label_comparisons, pairs, varying
+from rowsparse.solvers.filters.univariate import varying
 
 LAYOUTS = {
     "by rows": np.ascontiguousarray,
@@ -80,41 +80,3 @@ def test_an_offset_costs_no_more_digits_than_it_must(offset):
         plain = group_statistics(X, members(Y), None)
         np.testing.assert_allclose(shifted.scatter, plain.scatter, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(shifted.mean - offset, plain.mean, atol=4e-16 * offset)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_constant_columns_are_recognised_at_any_offset(layout):
-    X, Y = problem()
-    X[:, :4] = np.float32([0.0, 0.1, 1e6 / 3, -7e-5])
-    X[:, 4] = 1e6
-    X[7, 4] += 1.0
-    varies = varying(group_statistics(LAYOUTS[layout](X), members(Y[:, :1] * 0 + 1), None))
-    np.testing.assert_array_equal(varies, [False] * 4 + [True] * 9)
-
-
-def test_the_rest_is_all_other_groups_together():
-    X, _ = problem()
-    y = np.arange(50) % 3
-    groups = group_statistics(X, members(np.eye(3)[y]), None)
-    for c, comparison in enumerate(against_the_rest(groups)):
-        rest = X[y != c]
-        np.testing.assert_allclose(
-            comparison.difference, X[y == c].mean(axis=0) - rest.mean(axis=0), atol=1e-14
-        )
-        np.testing.assert_allclose(comparison.scatter[1], rest.var(axis=0) * len(rest))
-    assert len(list(pairs(groups))) == 3
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_the_side_without_a_label_follows_from_the_whole(share):
-    X, _ = problem()
-    has = np.arange(50) < share * 50
-    weights = np.linspace(0.5, 2.0, 50)
-    (found,), labels, _ = label_comparisons(X, has[:, None].astype(float), weights)
-    direct = next(pairs(group_statistics(X, members(np.array([has, ~has]).T), weights)))
-    np.testing.assert_array_equal(labels, [0])
-    np.testing.assert_allclose(np.abs(found.difference), np.abs(direct.difference), atol=1e-13)
-    np.testing.assert_allclose(sorted(found.size), sorted(direct.size))
-    np.testing.assert_allclose(
-        np.sort(found.scatter, axis=0), np.sort(direct.scatter, axis=0), rtol=1e-10
-    )

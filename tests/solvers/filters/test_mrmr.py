@@ -1,25 +1,25 @@
-"""Mutual information and greedy choice against scikit-learn and brute force."""
+"""The greedy choice of mRMR against scikit-learn and brute force."""
 
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.feature_selection import f_classif, f_regression
 from sklearn.metrics import mutual_info_score
 
 from rowsparse.design import make_design
-from rowsparse.solvers.filters import mutual_information
+from rowsparse.solvers.filters import mrmr as module
 from rowsparse.solvers.filters.discretize import discretize
-from rowsparse.solvers.filters.mrmr import correlations, greedy_mrmr, mrmr, variance_ratios
-from rowsparse.solvers.filters.mutual_information import States
+from rowsparse.solvers.filters.mrmr import correlations, greedy_mrmr, variance_ratios
 
 Array = np.ndarray
-D = 20
+D = 12
+STATES = {"bins": 10, "bin_width": 0.5}
+mrmr = partial(module.mrmr, discretization="mean_std", **STATES, pool=None, aggregate="mean")
 
 
 def bits(a: Array, b: Array) -> float:
@@ -55,75 +55,6 @@ def brute_force(V: Array, R: Array, k: int, criterion: str) -> tuple[list[int], 
     return chosen, scores
 
 
-# ------------------------------------------------------------------------- information
-@pytest.mark.parametrize("n_states", [2, 3, 25, 90])
-@pytest.mark.parametrize("n_classes", [2, 30])
-def test_information_is_that_of_scikit_learn(n_states, n_classes):
-    rng = np.random.default_rng(n_states)
-    codes = rng.integers(0, n_states, (90, 12)).astype(np.uint8)
-    y = rng.integers(0, n_classes, 90)
-    states = States(codes)
-    np.testing.assert_allclose(
-        states.with_classes(y), [bits(column, y) for column in codes.T], atol=1e-13
-    )
-    np.testing.assert_allclose(
-        states.with_column(4), [bits(column, codes[:, 4]) for column in codes.T], atol=1e-13
-    )
-
-
-def test_counting_and_sorting_give_the_same_to_the_bit(monkeypatch):
-    rng = np.random.default_rng(0)
-    codes = np.column_stack([rng.integers(0, m, 70) for m in (2, 5, 9, 30, 70)])
-    y = rng.integers(0, 6, 70)
-    by_products = States(codes).with_classes(y)
-    monkeypatch.setattr(mutual_information, "_PRODUCT_CELLS", 0)
-    by_counts = States(codes).with_classes(y)
-    monkeypatch.setattr(mutual_information, "_SORTED_SHARE", 0)
-    by_sorting = States(codes).with_classes(y)
-    np.testing.assert_array_equal(by_products, by_counts)
-    np.testing.assert_array_equal(by_products, by_sorting)
-
-
-def test_information_on_labels():
-    rng = np.random.default_rng(1)
-    codes, Y = rng.integers(0, 4, (80, 9)), rng.integers(0, 2, (80, 3)).astype(float)
-    found = States(codes).with_labels(Y)
-    np.testing.assert_allclose(found, [[bits(f, y) for f in codes.T] for y in Y.T], atol=1e-13)
-
-
-def test_names_of_states_and_blocks_do_not_matter(monkeypatch):
-    rng = np.random.default_rng(2)
-    codes, y = rng.integers(0, 3, (50, 20)), rng.integers(0, 4, 50)
-    plain = States(codes).with_classes(y)
-    np.testing.assert_array_equal(States(2 - codes).with_classes(3 - y), plain)
-    monkeypatch.setattr(mutual_information, "_BLOCK_ENTRIES", 128)
-    np.testing.assert_array_equal(States(codes).with_classes(y), plain)
-    np.testing.assert_array_equal(
-        States(codes).take(np.array([3, 7])).with_classes(y), plain[[3, 7]]
-    )
-
-
-def test_golden_information():
-    # Eight samples, four in each class: all of the bit, none of it, and 1 - H(1/4).
-    y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-    codes = np.array([y, [0, 1, 0, 1, 0, 1, 0, 1], [0, 0, 0, 1, 1, 1, 1, 0]]).T
-    quarter = -0.25 * np.log2(0.25) - 0.75 * np.log2(0.75)
-    np.testing.assert_allclose(States(codes).with_classes(y), [1.0, 0.0, 1 - quarter], atol=1e-15)
-    assert States(codes).with_classes(y)[1] == 0.0
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.integers(1, 12))
-def test_information_is_symmetric_and_between_its_bounds(seed, n, n_states):
-    codes = np.random.default_rng(seed).integers(0, n_states, (n, 6))
-    states = States(codes)
-    table = np.array([states.with_column(j) for j in range(6)])
-    np.testing.assert_array_equal(table, table.T)
-    own = np.diag(table)
-    assert np.all(table >= 0)
-    assert np.all(table <= np.minimum(own[:, None], own[None, :]) + 1e-12)
-
-
 # -------------------------------------------------------------------- F and correlations
 def test_variance_ratios_are_those_of_scikit_learn():
     X, y = planted()
@@ -157,7 +88,7 @@ def test_correlations_are_those_of_numpy(kind):
 @pytest.mark.parametrize("criterion", ["mid", "miq"])
 def test_information_criteria_choose_as_brute_force(criterion, discretization):
     X, y = planted()
-    codes = discretize(X, discretization, labels=y)
+    codes = discretize(X, discretization, labels=y, **STATES)
     V = np.array([bits(f, y) for f in codes.T])
     R = np.array([[bits(f, s) for s in codes.T] for f in codes.T])
     found = mrmr(
@@ -218,7 +149,7 @@ def test_the_pool_bounds_what_is_chosen_from():
 def test_labels_share_their_relevance_or_choose_one_by_one():
     X, y = planted(5)
     Y = np.column_stack([y == 0, y == 1, (y == 2) | (X[:, 9] > 0)]).astype(float)
-    codes = discretize(X, "mean_std")
+    codes = discretize(X, "mean_std", labels=None, **STATES)
     V = np.array([[bits(f, label) for f in codes.T] for label in Y.T])
     R = np.array([[bits(f, s) for s in codes.T] for f in codes.T])
     for rule, relevance in (("mean", V.mean(axis=0)), ("max", V.max(axis=0))):

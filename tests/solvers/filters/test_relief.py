@@ -1,38 +1,22 @@
-"""Neighbours and weights of ReliefF against direct loops."""
+"""The weights of ReliefF against direct loops."""
 
 from __future__ import annotations
 
 import tracemalloc
-from itertools import pairwise
+from functools import partial
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.spatial.distance import cdist
 
 from rowsparse.solvers.filters import manhattan, relief
-from rowsparse.solvers.filters.manhattan import UnitSamples, neighbourhoods, row_blocks
-from rowsparse.solvers.filters.relief import relief_classes, relief_label_pairs, relief_numbers
 
-Array = np.ndarray
+from .cases import Array, mixture, nearest, scaled, unit
 
-
-def unit(X: Array, categorical: Array | None = None) -> UnitSamples:
-    return UnitSamples(X, np.zeros(X.shape[1], bool) if categorical is None else categorical)
-
-
-def scaled(X: Array) -> Array:
-    spread = np.ptp(X, axis=0)
-    return (X - X.min(axis=0)) / np.where(spread > 0, spread, 1.0)
-
-
-def nearest(Z: Array, i: int, among: Array, count: int) -> Array:
-    """The nearest of some samples; sums that differ by rounding alone are ties."""
-    among = among[among != i]
-    distance = np.rint(np.abs(Z[among] - Z[i]).sum(axis=1) * 2**30)
-    return among[np.argsort(distance, kind="stable")][:count]
+# Equal weights of the neighbours and one thread, where a test does not say otherwise.
+PLAIN = {"sigma": None, "n_jobs": None}
+relief_classes = partial(relief.relief_classes, **PLAIN)
+relief_numbers = partial(relief.relief_numbers, **PLAIN)
+relief_label_pairs = partial(relief.relief_label_pairs, **PLAIN)
 
 
 def direct_relief(X: Array, y: Array, count: int) -> Array:
@@ -78,49 +62,6 @@ def direct_numbers(X: Array, y: Array, weights: Array) -> Array:
     return n_ca / n_c - (n_a - n_ca) / (y.size - n_c)
 
 
-def mixture(seed: int, n: int = 60, d: int = 21) -> tuple[Array, Array]:
-    """Numbers of every kind, with ties, and classes of 1, 4 and many samples."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    X[:, :7] = rng.integers(0, 2, (n, 7))
-    X[:, 7:12] = rng.integers(0, 8, (n, 5))
-    y = np.repeat([0, 1, 2, 3], [1, 4, n // 2, n - n // 2 - 5])
-    return X, rng.permutation(y)
-
-
-# --------------------------------------------------------------------------- distances
-def test_coarse_distances_are_within_their_margin():
-    X, _ = mixture(0)
-    samples, rows = unit(X), slice(10, 30)
-    exact = cdist(scaled(X)[rows], scaled(X), "cityblock") * manhattan.LEVELS
-    off = np.abs(samples.coarse_distances(rows).astype(float) - exact)
-    assert np.all(2 * off.max(axis=1) <= samples.margin(rows))
-    assert off.max() > 1.0
-
-
-def test_whole_numbers_in_a_range_of_255_are_not_rounded():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 256, (30, 40)).astype(float)
-    X[:2] = [[0.0], [255.0]]
-    samples, rows = unit(X), slice(0, 30)
-    np.testing.assert_array_equal(samples.margin(rows), 0)
-    np.testing.assert_array_equal(samples.coarse_distances(rows), 16 * cdist(X, X, "cityblock"))
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csc_array])
-def test_distances_with_categories(kind):
-    X, _ = mixture(1)
-    X[:, 3] *= 7
-    categorical = np.arange(X.shape[1]) % 3 == 0
-    Z = scaled(X)
-    expected = cdist(Z[:, ~categorical], Z[:, ~categorical], "cityblock")
-    expected += (X[:, None, categorical] != X[None, :, categorical]).sum(axis=2)
-    samples, rows = UnitSamples(kind(X), categorical), slice(5, 45)
-    np.testing.assert_allclose(samples.distances(rows) / 2**30, expected[rows], atol=1e-8)
-    coarse = samples.coarse_distances(rows) / manhattan.LEVELS
-    np.testing.assert_allclose(coarse, expected[rows], atol=0.02)
-
-
 def test_extreme_magnitudes_and_offsets():
     X, y = mixture(2)
     plain = relief_classes(unit(X), y[None], n_neighbors=3)[0]
@@ -130,25 +71,6 @@ def test_extreme_magnitudes_and_offsets():
     np.testing.assert_allclose(far, plain, atol=1e-8)
     wide = np.where(X > 0, 1.7e308, -1.7e308)
     assert np.isfinite(relief_classes(unit(wide), y[None], n_neighbors=3)).all()
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(1, 40), st.integers(1, 9))
-def test_neighbours_are_those_of_a_stable_sort(seed, n, d, count):
-    rng = np.random.default_rng(seed)
-    kind = rng.integers(3)
-    X = [rng.standard_normal((n, d)), rng.integers(0, 3, (n, d)), rng.integers(0, 8, (n, d))][kind]
-    X = X.astype(float)
-    groups = rng.integers(0, 3, n)
-    groups[: min(n, 3)] = np.arange(min(n, 3))
-    samples, rows = unit(X), slice(n // 3, n)
-    coarse = samples.coarse_distances(rows)
-    for near in neighbourhoods(samples, rows, coarse, groups, count):
-        for group in range(groups.max() + 1):
-            mine = (groups[near.others] == group) & (near.ranks < count)
-            found = near.others[mine][np.argsort(near.ranks[mine])]
-            expected = nearest(scaled(X), near.i, np.flatnonzero(groups == group), count)
-            np.testing.assert_array_equal(found, expected)
 
 
 def test_equal_distances_do_not_depend_on_the_order_of_the_columns():
@@ -267,16 +189,6 @@ def test_each_pair_once_or_twice_is_the_same(monkeypatch):
     once = relief_classes(samples, y[None], n_neighbors=5)
     monkeypatch.setattr(relief, "_PAIRS_IN_MEMORY", 0)
     np.testing.assert_array_equal(relief_classes(samples, y[None], n_neighbors=5), once)
-
-
-def test_blocks_cover_all_rows_and_are_bounded():
-    for n in (2, 255, 256, 257, 9298, 10**5):
-        blocks = row_blocks(n)
-        assert blocks[0].start == 0
-        assert blocks[-1].stop == n
-        assert all(a.stop == b.start for a, b in pairwise(blocks))
-        longest = max(block.stop - block.start for block in blocks)
-        assert longest * n <= 1 << 22
 
 
 def test_memory_is_that_of_the_data_and_a_block():

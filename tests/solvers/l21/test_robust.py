@@ -10,7 +10,7 @@ import pytest
 from rowsparse.rows import row_norms, top_rows
 from rowsparse.solvers.l21.robust import robust_topk
 from rowsparse.solvers.subset.exchange import forward
-from rowsparse.solvers.subset.gram import LeastSquares
+from rowsparse.solvers.subset.gram import GramProblem
 from rowsparse.solvers.subset.support import SupportState
 
 from ..cases import design_of, refit, solve_nmapg, solve_rfs, solve_rpfs, wrong_labels
@@ -29,7 +29,7 @@ def objective(X, Y, W, b, gamma=0.0, weights=None):
 
 def least_squares_exchange(design, Y, k):
     Yc = Y - Y.mean(axis=0)
-    state = SupportState(LeastSquares.of(design, Yc), forward(design, Yc, k))
+    state = SupportState(GramProblem.of(design, Yc), forward(design, Yc, k))
     while True:
         gains = state.exchange_gains()
         i, p = divmod(int(np.argmax(gains)), gains.shape[1])

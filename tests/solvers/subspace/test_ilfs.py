@@ -141,10 +141,10 @@ def test_learnt_tokens_against_loops():
     second = first[::-1]
     g = np.clip(N[:1].sum(axis=0) / 40, 0.01, 0.99)
     for _ in range(12):
-        posterior = np.array(
-            [[first[t] * g[f] / (first[t] * g[f] + second[t] * (1 - g[f])) for f in range(7)]
-             for t in range(4)]
-        )  # fmt: skip
+        posterior = np.empty((4, 7))
+        for t, f in np.ndindex(4, 7):
+            relevant, other = first[t] * g[f], second[t] * (1 - g[f])
+            posterior[t, f] = relevant / (relevant + other)
         g = (N * posterior).sum(axis=0) / 40
         first = (N * posterior).sum(axis=1) / (N * posterior).sum()
         second = (N * (1 - posterior)).sum(axis=1) / (N * (1 - posterior)).sum()

@@ -134,7 +134,16 @@ def test_both_projections_are_the_generalised_eigenvectors(kind, shape):
 @pytest.mark.parametrize("alpha", [1e-3, 0.1])
 def test_with_a_fixed_alpha_the_objective_never_rises(shape, alpha):
     X, y = planted(0, *shape)
-    solution = slap(design_of(X), np.eye(3)[y], 3, alpha=alpha, tol=1e-9, max_iter=40)
+    solution = slap(
+        design_of(X),
+        np.eye(3)[y],
+        3,
+        gamma=1.0,
+        n_neighbors=5,
+        similarity_weight=alpha,
+        tol=1e-9,
+        max_iter=40,
+    )
     assert np.all(np.diff(solution.history) <= 1e-9 * solution.history[:-1])
 
 

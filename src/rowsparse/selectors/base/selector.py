@@ -1,52 +1,46 @@
-"""The scikit-learn face that all selectors share."""
+"""The fit of every selector, and what it sets: linear models and scores of features."""
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
+from numpy.linalg import LinAlgError
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse._compat import CallbackSupportMixin, finish_callbacks, iteration_monitor
-from rowsparse._validation import (
-    check_finite_columns,
-    check_numeric_columns,
-    one_sentence,
-    resolve_count,
-)
-from rowsparse.design import Design, Units, make_design
+from rowsparse._compat import CallbackSupportMixin, finish_callbacks, with_callbacks
+from rowsparse._parameters import Allowed, OneOf
 from rowsparse.rows import top_rows
-from rowsparse.selectors.base.checked import CheckedParameters
-from rowsparse.solvers.solution import Monitor, ranking_from_scores
-from rowsparse.targets import (
-    TASKS,
-    Targets,
-    check_sample_weight,
-    combine_weights,
-    encode_targets,
-    target_array,
-)
+from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.parameters import check_parameters
+from rowsparse.selectors.base.problem import LinearProblem, linear_problem, why_singular
+from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.sample import ALL_CONSTANT, Sample, number_to_select, read_sample
+from rowsparse.selectors.base.state import forget_last_fit, unchanged_on_error
+from rowsparse.solvers.filters.relevance import AGGREGATES
+from rowsparse.solvers.solution import Solution, ranking_from_scores, relative_gap
+from rowsparse.targets import TASKS, Targets
 
 
 class SupportMixin(SelectorMixin):  # type: ignore[misc]
     """A selector whose choice is the mask ``support_``."""
 
-    # What the method can take as targets, and whether it needs any.
+    # What the method accepts as targets, and whether it needs any.
     tasks: ClassVar[tuple[str, ...]] = TASKS[1:]
     supervised: ClassVar[bool] = True
 
     support_: Mask
+
+    @property
+    def _requires_targets(self) -> bool:
+        """Whether y may not be None, with the present parameters."""
+        return self.supervised
 
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self, "support_")
@@ -55,203 +49,326 @@ class SupportMixin(SelectorMixin):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.target_tags.required = self.supervised
+        tags.target_tags.required = self._requires_targets
         tags.target_tags.multi_output = self.tasks != ("classification",)
         tags.target_tags.single_output = True
         return tags
 
-    def _require_targets(self, y: Any) -> None:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
 
+class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+    """What both kinds of selectors share: the steps of a fit and the attributes it sets.
 
-@dataclass
-class Sample:
-    """The user's data, checked.
-
-    Attributes
-    ----------
-    X : array or sparse matrix of shape (n, d)
-        As given, finite, float32 or float64; sparse data by rows or by columns.
-    targets : Targets or None
-        None where the method needs no targets and got none.
-    weights : array of shape (n,) or None
-        Sample weights times class weights; None if all are 1.
-    k : int
-        Number of features to select, at most d.
-    monitor : Monitor
-        Told of every iteration; True asks to stop there.
+    A method derives from one of the two kinds below: :class:`LinearSelector` for a linear model
+    of the targets, :class:`ScoreSelector` for scores of the features alone. Its class attribute
+    ``allowed`` has the constraints of its own parameters.
     """
 
-    X: Any
-    targets: Targets | None
-    weights: Array | None
-    k: int
-    monitor: Monitor
-
-    @property
-    def labels(self) -> Targets:
-        """The targets of a method that cannot do without."""
-        assert self.targets is not None
-        return self.targets
-
-    def design(self, *, center: bool, scale: bool) -> tuple[Design, Units]:
-        """X as solvers see it, and the way back to the user's units."""
-        design, units = make_design(self.X, center=center, scale=scale, weights=self.weights)
-        if not design.column_norms().any():
-            values = self.X.data if sp.issparse(self.X) else self.X
-            largest = float(abs(values).max()) if values.shape[0] else 0.0
-            if 0.0 < largest < np.finfo(np.float64).tiny:
-                raise ValueError("X is too small to compute with: multiply it by a power of ten.")
-            raise ValueError("Every column of X is constant: there is nothing to select from.")
-        return design, units
-
-
-class BaseSelector(CheckedParameters, SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
-    """Validates, encodes, lets the method choose and exposes its choice.
-
-    A method derives from one of its two kinds, in ``linear.py`` (a model with coefficients) and
-    in ``score.py`` (scores alone).
-    """
+    allowed: ClassVar[Allowed] = {}
 
     n_features_to_select: Any
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        with unchanged_on_error(self):
+            check_parameters(self)
+            self._check_combinations()
+            self._select(self._read(X, y, sample_weight))
+            finish_callbacks(self)
+        return self
+
+    def _check_combinations(self) -> None:
+        """Refuse parameters that are allowed one by one but not together."""
+
+    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+        """Check the input of fit."""
+        return read_sample(self, X, y, sample_weight)
+
+    def _number_to_select(self, d: int) -> int:
+        """How many of d features to select."""
+        return number_to_select(self.n_features_to_select, d)
 
     @abstractmethod
     def _select(self, sample: Sample) -> None:
         """Choose features and set the fitted attributes."""
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        with _all_or_nothing(self):
-            self._check_all_params()
-            self._select(self._sample(X, y, sample_weight))
-            finish_callbacks(self)
-        return self
-
-    # ------------------------------------------------------------------------- the input
-    def _sample(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-        if self.supervised:
-            self._require_targets(y)
-        X = self._validated(X)
-        if y is not None:
-            y = target_array(y, X.shape[0])
-        weights = check_sample_weight(sample_weight, X.shape[0])
-        if weights is not None and np.any(weights == 0):
-            # A sample of weight zero is a sample that is not there.
-            kept = np.flatnonzero(weights)
-            X, weights = X[kept], weights[kept]
-            y = None if y is None else y[kept]
-        targets = None if y is None else self._encoded(y)
-        if targets is not None:
-            weights = combine_weights(targets, weights, getattr(self, "class_weight", None))
-        k = self._number_to_select(X.shape[1])
-        return Sample(X, targets, weights, k, iteration_monitor(self))
-
-    def _encoded(self, y: Any) -> Targets:
-        targets = encode_targets(y, getattr(self, "task", "auto"))
-        if targets.task not in self.tasks:
-            raise ValueError(
-                f"{type(self).__name__} takes targets for {_listed(self.tasks)}; y is for "
-                f"{targets.task}."
-            )
-        return targets
-
-    def _validated(self, X: Any) -> Any:
-        check_numeric_columns(X)
-        try:
-            validated = validate_data(
-                self,
-                X,
-                accept_sparse=("csr", "csc"),
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=False,
-                ensure_min_samples=2,
-            )
-        except (TypeError, ValueError) as error:
-            raise one_sentence("X", error) from None
-        check_finite_columns(validated, X)
-        return validated
-
-    def _number_to_select(self, d: int) -> int:
-        return self._at_most(d, "features")
-
-    def _at_most(self, n: int, what: str) -> int:
-        """How many of n features, or groups of them, to select: all, with a warning, if fewer."""
-        k = resolve_count(self.n_features_to_select, n)
-        if k > n:
-            warnings.warn(
-                f"n_features_to_select={k} is greater than n_{what}={n}: all {what} are kept.",
-                UserWarning,
-                stacklevel=6,
-            )
-        return min(k, n)
-
-    # ------------------------------------------------------------------------ the result
-    def _forget_last_fit(self) -> None:
-        for name in [v for v in vars(self) if v.endswith("_") and not v.startswith("_")]:
-            if name not in ("n_features_in_", "feature_names_in_"):
-                delattr(self, name)
-
-    def _expose_choice(self, scores: Array, support: Index, varies: Mask, strength: Array) -> None:
-        """Set the attributes that every selector has; ``strength`` ranks, ``scores`` is shown."""
+    def _set_choice(
+        self,
+        scores: Array,
+        support: Index,
+        varies: Mask,
+        strength: Array,
+        targets: Targets | None,
+    ) -> None:
+        """Set the attributes of all selectors; ``strength`` ranks, ``scores`` are shown."""
         self.scores_ = np.where(varies, scores, 0.0)
         self.support_ = np.zeros(scores.size, dtype=bool)
         self.support_[support] = True
         self.ranking_ = ranking_from_scores(np.where(varies, strength, -np.inf), support)
+        if targets is not None:
+            self.task_ = targets.task
+            if targets.classes is not None:
+                self.classes_ = targets.classes
 
-    def _exact_support(self, strength: Array, chosen: Index | None, k: int, varies: Mask) -> Index:
-        """Exactly k features: the method's own, filled up by the strongest of the rest."""
-        strength = np.where(varies, strength, -np.inf)
-        if chosen is not None:
-            strength[chosen[varies[chosen]]] = np.inf
-        support = top_rows(strength, k)
-        constant = int(np.count_nonzero(~varies[support]))
-        if constant:
-            warnings.warn(
-                f"Only {k - constant} columns of X vary: {constant} constant columns were added "
-                f"to reach n_features_to_select={k}.",
-                UserWarning,
-                stacklevel=6,
+    def _set_convergence(self, n_iter: int, converged: bool) -> None:
+        self.n_iter_ = n_iter
+        self.converged_ = bool(converged)
+        message = self._convergence_warning()
+        if message is not None:
+            warn_user(message, ConvergenceWarning)
+
+    def _convergence_warning(self) -> str | None:
+        """What to warn of after the fit, if anything."""
+        if self.converged_:
+            return None
+        return (
+            f"{type(self).__name__} did not converge in {self.n_iter_} iterations: raise "
+            "max_iter, or loosen tol."
+        )
+
+
+class LinearSelector(BaseSelector):
+    """A selector that calls a solver of a row-sparse linear model.
+
+    A method is a subclass with an ``__init__`` and :meth:`_solve`. Where the solver's results
+    have units, it declares them: :meth:`_objective_power`, :meth:`_dimensions` and the two
+    tuples of attribute names.
+    """
+
+    # The solver may return fewer than k non-zero rows, because a penalty decides their number.
+    may_have_fewer_rows: ClassVar[bool] = False
+    # If this parameter is not None, the solution (and so the ranking) does not depend on k.
+    parameter_that_fixes_ranking: ClassVar[str | None] = None
+    # Attributes that the solver reports in the units of the objective.
+    objective_attributes: ClassVar[tuple[str, ...]] = ()
+    # Attributes that the solver reports as differences from the objective: shown as shares of it.
+    gap_attributes: ClassVar[tuple[str, ...]] = ()
+
+    standardize: bool
+    fit_intercept: bool
+    task: str
+    class_weight: Any
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Select features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            Training data. float32 and sparse data are used as they are.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Class labels, 0/1 label indicators (dense or sparse), or numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample; an integer weight equals repeating the sample.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _select(self, sample: Sample) -> None:
+        problem = self._problem(sample)
+        try:
+            solution = self._solve(problem)
+        except LinAlgError:
+            raise ValueError(why_singular(type(self).__name__, problem)) from None
+        varies = problem.design.column_norms() > 0
+        support = self._support(solution, problem.k, varies)
+        forget_last_fit(self)
+        self._set_model(solution, problem)
+        self._set_reported(solution, problem)
+        fixed = self.parameter_that_fixes_ranking
+        if fixed is not None and getattr(self, fixed) is not None:
+            self.order_ = np.argsort(-np.where(varies, solution.scores, -1.0), kind="stable")
+        self._set_choice(solution.scores, support, varies, solution.scores, problem.targets)
+        self._set_convergence(solution.n_iter, solution.converged)
+
+    def _problem(self, sample: Sample) -> LinearProblem:
+        return linear_problem(
+            sample,
+            standardize=self.standardize,
+            fit_intercept=self.fit_intercept,
+            objective_power=self._objective_power(),
+            dimensions=self._dimensions(),
+        )
+
+    def _objective_power(self) -> int:
+        """With which power of the residuals the objective grows: 1 or 2."""
+        return 1
+
+    def _dimensions(self) -> dict[str, Dimension]:
+        """How parameters grow with the units of X and y, by name.
+
+        What the solver reports by the same name, with an underscore, is converted back.
+        """
+        return {}
+
+    @abstractmethod
+    def _solve(self, problem: LinearProblem) -> Solution:
+        """Call the solver."""
+
+    def _support(self, solution: Solution, k: int, varies: Mask) -> Index:
+        """The k features of a solution."""
+        active = int(np.count_nonzero(solution.W.any(axis=1)))
+        if self.may_have_fewer_rows and active < min(k, int(np.count_nonzero(varies))):
+            warn_user(
+                f"{type(self).__name__} has {active} non-zero rows at this penalty: the other "
+                f"{k - active} of the {k} features are those closest to entering."
             )
-        return support
+        return _exactly(k, solution.scores, solution.support, varies)
 
-    def _expose_targets(self, targets: Targets | None) -> None:
-        if targets is None:
-            return
-        self.task_ = targets.task
-        if targets.classes is not None:
-            self.classes_ = targets.classes
+    def _set_model(self, solution: Solution, problem: LinearProblem) -> None:
+        coef, intercept = problem.model(solution.W, solution.b)
+        single = problem.targets.single_output
+        self.coef_ = coef[0] if single else coef
+        self.intercept_ = float(intercept[0]) if single else intercept
+        self.objective_ = problem.restored("objective", solution.objective)
+        self.history_ = problem.restored("objective", solution.history)
 
-    def _warn_unless(self, converged: bool) -> None:
-        if not converged:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in {self.n_iter_} iterations: raise "
-                "max_iter, or loosen tol.",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return " or ".join(names)
+    def _set_reported(self, solution: Solution, problem: LinearProblem) -> None:
+        """Set what else the solver reports, in the units of the data."""
+        for name, value in solution.attributes.items():
+            known = "objective" if name in self.objective_attributes else name.removesuffix("_")
+            if name in self.gap_attributes:
+                value = relative_gap(solution.objective, value)
+            elif known in problem.dimensions:
+                value = problem.restored(known, value)
+            setattr(self, name, value)
 
 
-def generator(random_state: Any) -> np.random.Generator:
-    """A NumPy generator from what scikit-learn accepts as ``random_state``."""
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+class SquaredLossSelector(LinearSelector):
+    """A selector whose loss is ||Y - XW - 1b'||_F^2, so that b can be projected out."""
+
+    def _objective_power(self) -> int:
+        return 2
+
+    def _solve(self, problem: LinearProblem) -> Solution:
+        centred, mean = problem.squared()
+        solution = self._solve_squared(centred)
+        solution.b = mean
+        return solution
+
+    @abstractmethod
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
+        """Call the solver on centred and weighted data."""
 
 
-@contextmanager
-def _all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Leave the estimator as it was if its fit fails."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        # What scikit-learn's callbacks hold is theirs to clean up.
-        callbacks = {name: value for name, value in vars(estimator).items() if "callback" in name}
-        vars(estimator).clear()
-        vars(estimator).update(before | callbacks)
-        raise
+@dataclass
+class ScoredFeatures:
+    """The result of a method without coefficients.
+
+    Attributes
+    ----------
+    scores : array of shape (d,)
+        Larger is better; +inf is allowed, NaN is not.
+    varies : array of bool, shape (d,)
+        False for constant columns, which come last.
+    order : array of int, optional
+        All features, the best first, where the method breaks ties of the scores.
+    support : array of int, optional
+        The chosen features, where the method chooses a set and not only a ranking.
+    n_iter : int, optional
+        Number of iterations, if the method iterates.
+    converged : bool
+        Whether the method's own criterion was met.
+    attributes : dict
+        What else the method reports, by the name of the fitted attribute.
+    """
+
+    scores: Array
+    varies: Mask
+    order: Index | None = None
+    support: Index | None = None
+    n_iter: int | None = None
+    converged: bool = True
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def strength(self) -> Array:
+        """Finite numbers that rank the features as the method does."""
+        order = np.argsort(-self.scores, kind="stable") if self.order is None else self.order
+        strength = np.empty(self.scores.size)
+        strength[order] = np.arange(self.scores.size, 0, -1)
+        return strength
+
+
+class ScoreSelector(BaseSelector):
+    """A selector without coefficients: a subclass with an ``__init__`` and :meth:`_score`."""
+
+    allowed: ClassVar[Allowed] = {"aggregate": OneOf(AGGREGATES)}
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Select features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Class labels, 0/1 label indicators (dense or sparse), or numbers, as far as the
+            method takes them.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y)
+
+    def _select(self, sample: Sample) -> None:
+        scored = self._score(sample)
+        if not scored.varies.any():
+            raise ValueError(ALL_CONSTANT)
+        strength = scored.strength
+        support = _exactly(sample.k, strength, scored.support, scored.varies)
+        forget_last_fit(self)
+        for name, value in scored.attributes.items():
+            setattr(self, name, value)
+        if scored.support is None:
+            self.order_ = np.argsort(-np.where(scored.varies, strength, 0.0), kind="stable")
+        self._set_choice(scored.scores, support, scored.varies, strength, sample.targets)
+        if scored.n_iter is not None:
+            self._set_convergence(scored.n_iter, scored.converged)
+
+    @abstractmethod
+    def _score(self, sample: Sample) -> ScoredFeatures:
+        """Score the features, or choose among them."""
+
+
+class WeightedScoreSelector(ScoreSelector):
+    """A score that takes sample weights."""
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Select features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Class labels, 0/1 label indicators (dense or sparse), or numbers, as far as the
+            method takes them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample; an integer weight equals repeating the sample.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+
+def _exactly(k: int, strength: Array, chosen: Index | None, varies: Mask) -> Index:
+    """Exactly k features: those chosen, then the strongest of the rest, constant ones last."""
+    strength = np.where(varies, strength, -np.inf)
+    if chosen is not None:
+        strength[chosen[varies[chosen]]] = np.inf
+    support = top_rows(strength, k)
+    constant = int(np.count_nonzero(~varies[support]))
+    if constant:
+        warn_user(
+            f"Only {k - constant} columns of X vary: {constant} constant columns were added to "
+            f"reach n_features_to_select={k}."
+        )
+    return support

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rowsparse._parameters import Allowed, Anything
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import group_statistics
 from rowsparse.solvers.filters.univariate import varying
@@ -22,8 +22,7 @@ class AllFeatures(ScoreSelector):
     ----------
     n_features_to_select : object, default=None
         Ignored, so that :func:`get_selector` can make it like any other selector.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds, if it is given; "auto" follows scikit-learn's ``type_of_target``.
+    {task}
 
     Attributes
     ----------
@@ -31,8 +30,7 @@ class AllFeatures(ScoreSelector):
         True and 1 throughout, for constant columns too.
     scores_ : array of shape (n_features,)
         1, or 0 for constant columns.
-    task_, classes_
-        What y was taken for, and the classes if it held any.
+    {input}
 
     Examples
     --------
@@ -53,14 +51,8 @@ class AllFeatures(ScoreSelector):
     def _number_to_select(self, d: int) -> int:
         return d
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         n, d = sample.X.shape
         varies = varying(group_statistics(sample.X, [np.arange(n)], None))
-        return Choice(np.ones(d), varies)
-
-    def _select(self, sample: Sample) -> None:
-        # Constant columns are meant to stay: no warning, and no error if there are no others.
-        choice = self._choose(sample)
-        self._forget_last_fit()
-        self._expose_targets(sample.targets)
-        self._expose_choice(choice.scores, np.arange(sample.k), choice.varies, choice.strength)
+        # Constant columns are kept on purpose: none is marked as constant, which would warn.
+        return ScoredFeatures(np.where(varies, 1.0, 0.0), np.ones(d, bool), support=np.arange(d))

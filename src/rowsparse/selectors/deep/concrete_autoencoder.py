@@ -12,8 +12,8 @@ from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf, Several
 from rowsparse.deep.concrete import ConcreteFit, ConcreteSettings, concrete_autoencoder
 from rowsparse.deep.torch_tools import Rows, standardized
-from rowsparse.selectors.base.score import Choice
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures
 from rowsparse.selectors.deep.network import LAYERS, DeepSelector, NetworkData
 from rowsparse.selectors.registry import register
 
@@ -29,8 +29,7 @@ class ConcreteAutoencoder(DeepSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     target : {"X", "y"}, default="X"
         What the decoder has to produce: the data, and y is ignored, or the targets: one-hot
         classes, 0/1 labels, or standardised numbers.
@@ -52,26 +51,18 @@ class ConcreteAutoencoder(DeepSelector):
         quarter of an hour.
     tol : float, default=0.002
         Training ends once the largest probability of a choice is at least 1 - tol in the mean.
-    time_limit : float or None, default=None
-        Seconds after which training ends, wherever it is; the result then depends on the machine.
     learning_rate : float, default=0.001
         Of Adam.
     batch_size : int or None, default=None
         Samples a step; None is max(n // 256, 16).
-    standardize : bool, default=True
-        Whether columns are scaled to unit standard deviation; they are centred in any case.
-    device : str or None, default=None
-        Where to train: a device of PyTorch, or "auto" for a GPU if there is one. None is the
-        device of X if X is a tensor, and the CPU otherwise.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    {network}
+    {task}
     random_state : int, RandomState or None, default=None
         Draws the weights, the noise, the dropout and the order of the samples.
 
     Attributes
     ----------
-    support_, ranking_, n_iter_, converged_, classes_
-        As in :class:`RFS`; the iterations are the epochs of all tries.
+    {choice}
     scores_ : array of shape (n_features,)
         Largest probability of each column in any of the k choices.
     n_distinct_ : int
@@ -81,8 +72,10 @@ class ConcreteAutoencoder(DeepSelector):
         Largest probability of a choice, mean over the k choices; 1 where all are hard.
     loss_ : float
         Mean squared error of the decoder fed with the chosen columns alone.
-    history_ : array
-        Mean training loss of every epoch, one try after the other.
+    n_iter_, history_ : int and array
+        Number of epochs of all tries, and the mean training loss of each.
+    converged_ : bool
+        Whether ``tol`` was reached; if not, a ``ConvergenceWarning`` says so.
     n_tries_ : int
         Number of tries; the one with the largest ``mean_max_`` counts.
     temperature_ : float
@@ -91,6 +84,7 @@ class ConcreteAutoencoder(DeepSelector):
         What ended the training.
     device_ : str
         Where it was trained.
+    {input}
 
     Notes
     -----
@@ -162,25 +156,19 @@ class ConcreteAutoencoder(DeepSelector):
         self.task = task
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = self.target == "y"
-        return tags
+    @property
+    def _requires_targets(self) -> bool:
+        return bool(self.target == "y")
 
-    def _check_params(self) -> None:
+    def _check_combinations(self) -> None:
         if self.temperature[0] < self.temperature[1]:
             raise ValueError(f"temperature must not rise; got {self.temperature!r}.")
 
-    def _sample(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-        if self.target == "y":
-            self._require_targets(y)
-        return super()._sample(X, y, sample_weight)
-
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         data = self._network_data(sample)
         fit = self._trained(sample, data)
         chosen = np.unique(fit.probabilities.argmax(axis=1))
-        return Choice(
+        return ScoredFeatures(
             scores=data.scores(fit.probabilities.max(axis=0), fit.loss),
             varies=data.varies,
             support=data.columns[chosen],
@@ -219,5 +207,5 @@ class ConcreteAutoencoder(DeepSelector):
 
 def _numbers(sample: Sample) -> Array:
     """The targets as the decoder sees them."""
-    Y = sample.labels.Y
-    return standardized(Y) if sample.labels.task == "regression" else Y
+    Y = sample.required_targets.Y
+    return standardized(Y) if sample.required_targets.task == "regression" else Y

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from rowsparse._arrays import Array, Index, Mask
+from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Anything, Number, Several
 from rowsparse.deep.torch_tools import (
     Backend,
-    Clock,
     import_torch,
     on_host,
     resolve_device,
     varying_columns,
 )
-from rowsparse.selectors.base.score import ScoreSelector
-from rowsparse.selectors.base.selector import Sample, generator
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoreSelector
 
 # Sizes of the hidden layers of a network.
 LAYERS = Several(Number(low=1, integer=True))
@@ -83,10 +82,10 @@ class DeepSelector(ScoreSelector):
     device: Any
     random_state: Any
 
-    def _sample(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         torch = import_torch(type(self).__name__)
         self.device_ = resolve_device(torch, self.device, X)
-        return super()._sample(on_host(torch, X), on_host(torch, y), sample_weight)
+        return super()._read(on_host(torch, X), on_host(torch, y), sample_weight)
 
     def _network_data(self, sample: Sample) -> NetworkData:
         _, units = sample.design(center=True, scale=bool(self.standardize))
@@ -95,21 +94,18 @@ class DeepSelector(ScoreSelector):
         return NetworkData(X, units.mean[varies], units.inv_scale[varies], varies)
 
     @contextmanager
-    def _training(self) -> Iterator[tuple[Backend, np.random.Generator, Clock]]:
-        """The device, two sources of random numbers and a running clock."""
+    def _training(self) -> Iterator[tuple[Backend, np.random.Generator, Deadline]]:
+        """The device, two sources of random numbers and a deadline."""
         rng = generator(self.random_state)
         torch = import_torch(type(self).__name__)
         backend = Backend.seeded(torch, self.device_, rng)
         with backend.training():
-            yield backend, rng, Clock(self.time_limit)
+            yield backend, rng, Deadline(self.time_limit)
 
-    def _warn_unless(self, converged: bool) -> None:
-        if converged:
-            return
+    def _convergence_warning(self) -> str | None:
+        if self.converged_:
+            return None
         name, done = type(self).__name__, f"{self.n_iter_} {self._counted}"
         if getattr(self, "stopped_", None) == "time_limit":
-            limit = f"time_limit={self.time_limit}"
-            message = f"{name} did not converge: {limit} ended it after {done}."
-        else:
-            message = f"{name} did not converge in {done}: {self._advice}."
-        warnings.warn(message, ConvergenceWarning, stacklevel=6)
+            return f"{name} did not converge: time_limit={self.time_limit} ended it after {done}."
+        return f"{name} did not converge in {done}: {self._advice}."

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import group_statistics
 from rowsparse.solvers.filters.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
@@ -29,8 +29,7 @@ class InformationGain(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     discretize : {"mdl", "weka", "equal_width", "mean_std", "none"}, default="mdl"
         How values become states. "mdl" cuts where the classes separate best, again and again, as
         long as that shortens the description of the data (Fayyad and Irani 1993). "weka" does so
@@ -44,18 +43,18 @@ class InformationGain(ScoreSelector):
     tie_break : {"best_cut", "index"}, default="best_cut"
         What decides between equal scores, as of the many features without any accepted cut in
         small samples: the gain of their best single cut ("mdl" and "weka"), or their order.
-    aggregate : {"mean", "max", "mean_rank"}, default="mean"
-        How the scores of several labels, each with and without it, become one: their mean, the
-        largest, or one over the mean rank. Constant labels are left out.
-    task : {"auto", "classification", "multilabel"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    {aggregate}
+    {task}
 
     Attributes
     ----------
-    support_, ranking_, scores_, order_, task_, classes_
-        As in :class:`FStatistic`; the scores are bits.
+    {choice}
+    scores_ : array of shape (n_features,)
+        Bits; 0 for constant columns.
     best_cut_gains_ : array of shape (n_features,)
         Bits of the best single cut of each feature, accepted or not ("mdl" and "weka").
+    {order}
+    {input}
 
     Notes
     -----
@@ -105,9 +104,9 @@ class InformationGain(ScoreSelector):
         self.aggregate = aggregate
         self.task = task
 
-    def _choose(self, sample: Sample) -> Choice:
-        Y = sample.labels.Y
-        several = sample.labels.task == "multilabel"
+    def _score(self, sample: Sample) -> ScoredFeatures:
+        Y = sample.required_targets.Y
+        several = sample.required_targets.task == "multilabel"
         if several:
             labelings = [Y[:, label].astype(np.intp) for label in varying_labels(Y)]
             if not labelings:
@@ -120,11 +119,11 @@ class InformationGain(ScoreSelector):
             2 if several else Y.shape[1],
             discretization=self.discretize,
             bins=int(self.bins),
-            alpha=float(self.bin_width),
+            bin_width=float(self.bin_width),
         )
         rule: Aggregate = self.aggregate if several else "mean"
         scores, cut_gains = aggregate_labels(gains, rule), aggregate_labels(best_cuts, rule)
         order = np.lexsort((-cut_gains, -scores)) if self.tie_break == "best_cut" else None
         varies = varying(group_statistics(sample.X, [np.arange(Y.shape[0])], None))
         attributes = {"best_cut_gains_": cut_gains} if self.discretize in BY_LABELS else {}
-        return Choice(scores, varies, order=order, attributes=attributes)
+        return ScoredFeatures(scores, varies, order=order, attributes=attributes)

@@ -8,13 +8,13 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import group_statistics
 from rowsparse.solvers.filters.correlation import varying_targets
 from rowsparse.solvers.filters.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
-from rowsparse.solvers.filters.mrmr import CRITERIA, Criterion, Selection, mrmr
+from rowsparse.solvers.filters.mrmr import CRITERIA, Criterion, MrmrResult, mrmr
 from rowsparse.solvers.filters.relevance import Aggregate, varying_labels
 from rowsparse.solvers.filters.univariate import varying
 
@@ -36,8 +36,7 @@ class MRMR(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     criterion : {"auto", "mid", "miq", "fcd", "fcq"}, default="auto"
         See above. "auto" is "mid" for classes and labels, and "fcq" for numbers, which "mid" and
         "miq" do not take.
@@ -58,14 +57,14 @@ class MRMR(ScoreSelector):
         How relevances for several labels, or columns of numbers, become one. "mean_rank" instead
         chooses for each of them and ranks by the mean place, n_features_to_select + 1 for a
         feature not chosen.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    {task}
 
     Attributes
     ----------
-    support_ : array of bool, shape (n_features,)
-        The selected features.
-    order_ : array of int, shape (n_features,)
+    {choice}
+    scores_ : array of shape (n_features,)
+        k for the first, k - 1 for the second, ...; the others below, by relevance.
+    order_ : array of int of shape (n_features,)
         All features: the selected ones in the order of selection, then the others by relevance.
     selection_scores_ : array
         The criterion of each when it was selected, the relevance for the first; not with
@@ -74,12 +73,7 @@ class MRMR(ScoreSelector):
         The criterion, with "auto" resolved.
     relevance_ : array of shape (n_features,)
         The relevance V; +inf for a feature that separates the classes without any error.
-    scores_ : array of shape (n_features,)
-        k for the first, k - 1 for the second, ...; the others below, by relevance.
-    ranking_ : array of int, shape (n_features,)
-        1 for the selected features, then 2, 3, ... by relevance.
-    task_, classes_
-        What y was taken for, and the classes if it holds any.
+    {input}
 
     References
     ----------
@@ -127,14 +121,14 @@ class MRMR(ScoreSelector):
         self.aggregate = aggregate
         self.task = task
 
-    def _choose(self, sample: Sample) -> Choice:
-        X, task = sample.X, sample.labels.task
+    def _score(self, sample: Sample) -> ScoredFeatures:
+        X, task = sample.X, sample.required_targets.task
         criterion = self._criterion(task)
         Y, d = self._varying_targets(sample, criterion), X.shape[1]
         varies = varying(group_statistics(X, [np.arange(X.shape[0])], None))
         columns = np.flatnonzero(varies)
         if not columns.size:
-            return Choice(np.zeros(d), varies)
+            return ScoredFeatures(np.zeros(d), varies)
         found = mrmr(
             X if columns.size == d else X[:, columns],
             Y,
@@ -142,14 +136,14 @@ class MRMR(ScoreSelector):
             sample.k,
             criterion=criterion,
             discretization=self.discretize,
-            alpha=self.bin_width,
             bins=self.bins,
+            bin_width=self.bin_width,
             pool=self.pool,
             aggregate=self.aggregate,
         )
-        choice = _choice(found, columns, varies)
-        choice.attributes["criterion_"] = criterion
-        return choice
+        scored = _scored(found, columns, varies)
+        scored.attributes["criterion_"] = criterion
+        return scored
 
     def _criterion(self, task: str) -> Criterion:
         if self.criterion == "auto":
@@ -163,7 +157,7 @@ class MRMR(ScoreSelector):
 
     def _varying_targets(self, sample: Sample, criterion: Criterion) -> Array:
         """The targets that can tell anything."""
-        Y, task = sample.labels.Y, sample.labels.task
+        Y, task = sample.required_targets.Y, sample.required_targets.task
         if task == "regression":
             Y = Y[:, varying_targets(Y, None)]
         elif task == "multilabel":
@@ -179,7 +173,7 @@ class MRMR(ScoreSelector):
         return Y
 
 
-def _choice(found: Selection, columns: Index, varies: Mask) -> Choice:
+def _scored(found: MrmrResult, columns: Index, varies: Mask) -> ScoredFeatures:
     """From the columns that vary to all columns."""
     scores, relevance = np.zeros(varies.size), np.zeros(varies.size)
     relevance[columns] = found.relevance
@@ -192,4 +186,4 @@ def _choice(found: Selection, columns: Index, varies: Mask) -> Choice:
     if found.scores is not None:
         attributes["selection_scores_"] = found.scores
     everything = np.append(columns[found.order], np.flatnonzero(~varies))
-    return Choice(scores, varies, order=everything, attributes=attributes)
+    return ScoredFeatures(scores, varies, order=everything, attributes=attributes)

@@ -9,14 +9,14 @@ from scipy.special import fdtrc
 
 from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Either, Flag, Number, OneOf
-from rowsparse.selectors.base.score import Choice, WeightedScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, WeightedScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import GroupStatistics, group_statistics, members
 from rowsparse.solvers.filters.correlation import explained_ratio, varying_targets
 from rowsparse.solvers.filters.relevance import Aggregate, aggregate_labels
 from rowsparse.solvers.filters.univariate import (
-    Comparison,
+    GroupPair,
     against_the_rest,
     between_and_within,
     by_score_then_between,
@@ -31,21 +31,23 @@ MULTILABEL = ("joint", "binary_relevance")
 MULTICLASS = ("pairwise_sum", "ovr_max", "ovr_mean", "first_two")
 
 
-def _compared_labels(sample: Sample) -> tuple[list[Comparison], Array, GroupStatistics]:
+def _compared_labels(sample: Sample) -> tuple[list[GroupPair], Array, GroupStatistics]:
     """Every label that varies as a problem of two classes."""
-    found = label_comparisons(sample.X, sample.labels.Y, sample.weights)
+    found = label_comparisons(sample.X, sample.required_targets.Y, sample.weights)
     if not found[0]:
         raise ValueError("Every label of y is constant: there is nothing to tell apart.")
     return found
 
 
 def _classes(sample: Sample) -> GroupStatistics:
-    return group_statistics(sample.X, members(sample.labels.Y), sample.weights)
+    return group_statistics(sample.X, members(sample.required_targets.Y), sample.weights)
 
 
-def _choice(scores: Array, between: Array, groups: GroupStatistics, **attributes: Any) -> Choice:
+def _scored(
+    scores: Array, between: Array, groups: GroupStatistics, **attributes: Any
+) -> ScoredFeatures:
     order = by_score_then_between(scores, between, groups.unit)
-    return Choice(scores, varying(groups), order=order, attributes=attributes)
+    return ScoredFeatures(scores, varying(groups), order=order, attributes=attributes)
 
 
 @register("fstatistic", kind="filter", reference="Fisher 1925; Kong et al. 2012")
@@ -62,8 +64,7 @@ class FStatistic(WeightedScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     multilabel : {"joint", "binary_relevance"}, default="joint"
         What to do with labels. "joint" is one F with a group for each label, where a sample counts
         once for every label it has (Kong et al. 2012); samples without labels do not count.
@@ -71,23 +72,20 @@ class FStatistic(WeightedScoreSelector):
     aggregate : {"mean", "max", "mean_rank"}, default="mean"
         How the scores of several labels ("binary_relevance") or several columns of numbers become
         one: their mean, the largest, or one over the mean rank. Constant labels are left out.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {task}
+    {class_weight}
 
     Attributes
     ----------
-    support_, ranking_, scores_ : arrays of shape (n_features,)
-        As in :class:`RFS`; the scores are F.
-    order_ : array of int, shape (n_features,)
-        All features, the best first; the constant ones come last.
+    {choice}
+    scores_ : array of shape (n_features,)
+        F; 0 for constant columns.
+    {order}
     pvalues_ : array of shape (n_features,) or (n_targets, n_features)
         Chance of such an F without any difference, from the F distribution; a row for each label
         or number where they are tested one by one (1 for those that are constant). For "joint" it
         is only nominal, as samples count several times.
-    task_, classes_
-        What y was taken for, and the classes if it held any.
+    {input}
 
     Notes
     -----
@@ -128,36 +126,36 @@ class FStatistic(WeightedScoreSelector):
         self.task = task
         self.class_weight = class_weight
 
-    def _choose(self, sample: Sample) -> Choice:
-        if sample.labels.task == "classification":
+    def _score(self, sample: Sample) -> ScoredFeatures:
+        if sample.required_targets.task == "classification":
             groups = _classes(sample)
             return self._of_groups(groups, groups)
-        if sample.labels.task == "regression":
+        if sample.required_targets.task == "regression":
             return self._of_numbers(sample)
         if self.multilabel == "joint":
             return self._of_joint_labels(sample)
         return self._of_single_labels(sample)
 
-    def _of_groups(self, groups: GroupStatistics, everything: GroupStatistics) -> Choice:
+    def _of_groups(self, groups: GroupStatistics, everything: GroupStatistics) -> ScoredFeatures:
         scatter = between_and_within(groups)
         n_groups = groups.weight.size
         freedom = self._freedom(float(groups.weight.sum()), n_groups)
         scores = scatter_ratio(scatter) * (freedom / (n_groups - 1))
         pvalues = fdtrc(n_groups - 1, freedom, scores)
-        return _choice(scores, scatter.between, everything, pvalues_=pvalues)
+        return _scored(scores, scatter.between, everything, pvalues_=pvalues)
 
-    def _of_joint_labels(self, sample: Sample) -> Choice:
-        groups = [rows for rows in members(sample.labels.Y) if rows.size]
+    def _of_joint_labels(self, sample: Sample) -> ScoredFeatures:
+        groups = [rows for rows in members(sample.required_targets.Y) if rows.size]
         if len(groups) < 2:
             raise ValueError(
                 "multilabel='joint' needs at least two labels that some sample has: use "
                 "multilabel='binary_relevance'."
             )
-        everyone = np.arange(sample.labels.Y.shape[0])
+        everyone = np.arange(sample.required_targets.Y.shape[0])
         found = group_statistics(sample.X, [everyone, *groups], sample.weights)
         return self._of_groups(found.take(slice(1, None)), found.take([0]))
 
-    def _of_single_labels(self, sample: Sample) -> Choice:
+    def _of_single_labels(self, sample: Sample) -> ScoredFeatures:
         comparisons, labels, everything = _compared_labels(sample)
         freedom = self._freedom(float(everything.weight[0]), 2)
         scatters = [comparison.scatters for comparison in comparisons]
@@ -165,11 +163,13 @@ class FStatistic(WeightedScoreSelector):
         between = np.sum([scatter.between for scatter in scatters], axis=0)
         return self._aggregated(scores, labels, between, freedom, everything, sample)
 
-    def _of_numbers(self, sample: Sample) -> Choice:
-        targets = varying_targets(sample.labels.Y, sample.weights)
+    def _of_numbers(self, sample: Sample) -> ScoredFeatures:
+        targets = varying_targets(sample.required_targets.Y, sample.weights)
         if targets.size == 0:
             raise ValueError("y is constant: there is nothing to predict.")
-        ratio, columns = explained_ratio(sample.X, sample.labels.Y[:, targets], sample.weights)
+        ratio, columns = explained_ratio(
+            sample.X, sample.required_targets.Y[:, targets], sample.weights
+        )
         freedom = self._freedom(float(columns.weight[0]), 2)
         scores = freedom * ratio
         return self._aggregated(scores, targets, columns.scatter[0], freedom, columns, sample)
@@ -182,12 +182,12 @@ class FStatistic(WeightedScoreSelector):
         freedom: float,
         everything: GroupStatistics,
         sample: Sample,
-    ) -> Choice:
-        pvalues = np.ones((sample.labels.Y.shape[1], scores.shape[1]))
+    ) -> ScoredFeatures:
+        pvalues = np.ones((sample.required_targets.Y.shape[1], scores.shape[1]))
         pvalues[targets] = fdtrc(1, freedom, scores)
         shown = pvalues[0] if pvalues.shape[0] == 1 else pvalues
         total = scores[0] if pvalues.shape[0] == 1 else aggregate_labels(scores, self.aggregate)
-        return _choice(total, between, everything, pvalues_=shown)
+        return _scored(total, between, everything, pvalues_=shown)
 
     def _freedom(self, n: float, n_groups: int) -> float:
         """The degrees of freedom within groups; refused where there are none."""
@@ -213,20 +213,18 @@ class FisherScore(WeightedScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
-    aggregate : {"mean", "max", "mean_rank"}, default="mean"
-        How the scores of several labels, each with and without it, become one: their mean, the
-        largest, or one over the mean rank. Constant labels are left out.
-    task : {"auto", "classification", "multilabel"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {n_features_to_select}
+    {aggregate}
+    {task}
+    {class_weight}
 
     Attributes
     ----------
-    support_, ranking_, scores_, order_, task_, classes_
-        As in :class:`FStatistic`.
+    {choice}
+    scores_ : array of shape (n_features,)
+        The ratio above; 0 for constant columns.
+    {order}
+    {input}
 
     References
     ----------
@@ -256,16 +254,16 @@ class FisherScore(WeightedScoreSelector):
         self.task = task
         self.class_weight = class_weight
 
-    def _choose(self, sample: Sample) -> Choice:
-        if sample.labels.task == "classification":
+    def _score(self, sample: Sample) -> ScoredFeatures:
+        if sample.required_targets.task == "classification":
             groups = _classes(sample)
             scatter = between_and_within(groups)
-            return _choice(scatter_ratio(scatter), scatter.between, groups)
+            return _scored(scatter_ratio(scatter), scatter.between, groups)
         comparisons, _, everything = _compared_labels(sample)
         scatters = [comparison.scatters for comparison in comparisons]
         scores = np.array([scatter_ratio(scatter) for scatter in scatters])
         between = np.sum([scatter.between for scatter in scatters], axis=0)
-        return _choice(aggregate_labels(scores, self.aggregate), between, everything)
+        return _scored(aggregate_labels(scores, self.aggregate), between, everything)
 
 
 @register("ttest", kind="filter", reference="Student 1908; Welch 1947")
@@ -282,8 +280,7 @@ class TTest(WeightedScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     multiclass : {"pairwise_sum", "ovr_max", "ovr_mean", "first_two"}, default="pairwise_sum"
         What to do with more than two classes: the sum over all pairs; the largest or the mean
         over classes, each against the rest. "first_two" is for comparison with code that did not
@@ -294,18 +291,17 @@ class TTest(WeightedScoreSelector):
         against the rest, which is a mixture.
     ddof : {0, 1}, default=1
         What is taken off the number of samples in a variance.
-    aggregate : {"mean", "max", "mean_rank"}, default="mean"
-        How the scores of several labels, each with and without it, become one: their mean, the
-        largest, or one over the mean rank. Constant labels are left out.
-    task : {"auto", "classification", "multilabel"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {aggregate}
+    {task}
+    {class_weight}
 
     Attributes
     ----------
-    support_, ranking_, scores_, order_, task_, classes_
-        As in :class:`FStatistic`; the scores are t.
+    {choice}
+    scores_ : array of shape (n_features,)
+        t; 0 for constant columns.
+    {order}
+    {input}
 
     Notes
     -----
@@ -354,14 +350,14 @@ class TTest(WeightedScoreSelector):
         self.task = task
         self.class_weight = class_weight
 
-    def _choose(self, sample: Sample) -> Choice:
-        if sample.labels.task == "multilabel":
+    def _score(self, sample: Sample) -> ScoredFeatures:
+        if sample.required_targets.task == "multilabel":
             comparisons, _, everything = _compared_labels(sample)
             values = np.abs(self._tested(comparisons, pooled=True))
             between = np.sum([comparison.scatters.between for comparison in comparisons], axis=0)
-            return _choice(aggregate_labels(values, self.aggregate), between, everything)
+            return _scored(aggregate_labels(values, self.aggregate), between, everything)
         groups = _classes(sample)
-        return _choice(self._of_classes(groups), between_and_within(groups).between, groups)
+        return _scored(self._of_classes(groups), between_and_within(groups).between, groups)
 
     def _of_classes(self, groups: GroupStatistics) -> Array:
         if self.multiclass == "first_two":
@@ -375,7 +371,7 @@ class TTest(WeightedScoreSelector):
             values.max(axis=0) if self.multiclass == "ovr_max" else values.mean(axis=0)
         )
 
-    def _tested(self, comparisons: list[Comparison], *, pooled: bool) -> Array:
+    def _tested(self, comparisons: list[GroupPair], *, pooled: bool) -> Array:
         """t of all comparisons that have enough samples."""
         equal_var = pooled if self.equal_var == "auto" else bool(self.equal_var)
         tested = [t_values(pair, equal_var=equal_var, ddof=self.ddof) for pair in comparisons]

@@ -42,7 +42,7 @@ class Samples:
         X = sp.csr_array(X) if sp.issparse(X) else X
         y = target_array(y, X.shape[0])
         weights = check_sample_weight(sample_weight, X.shape[0])
-        task = prepared.targets.task
+        task = prepared.problem.targets.task
         if task == "classification":
             y = y.ravel()
         return cls(X, y, weights, task, prepared.constraints)
@@ -152,7 +152,7 @@ def score_fold(
             S = point.support
             if scorer.estimator is None:
                 flat = data.y.ndim == 1
-                classes = prepared.targets.classes
+                classes = prepared.problem.targets.classes
                 model: Any = _RidgeModel(*prepared.model(point), data.task, classes, flat)
             else:
                 model = scorer.fitted(X[:, S], y, weights)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,17 +11,19 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._parameters import Allowed, Number, Such
-from rowsparse._validation import check_not_masked, check_number, resolve_count
-from rowsparse.selectors.base.checked import COUNT, CheckedParameters
+from rowsparse._validation import check_not_masked, check_number
+from rowsparse.selectors.base.docstrings import filled_docstring
+from rowsparse.selectors.base.parameters import COUNT, check_parameters
+from rowsparse.selectors.base.sample import number_to_select
+from rowsparse.selectors.base.selector import SupportMixin
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.targets import target_array
 
@@ -114,10 +115,10 @@ def _is_selector(value: Any) -> bool:
     return methods and not isinstance(value, type)
 
 
+@filled_docstring
 class StabilitySelection(
-    CheckedParameters,
+    SupportMixin,
     MetaEstimatorMixin,  # type: ignore[misc]
-    SelectorMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
     """How often a selector selects each feature, over many subsamples.
@@ -158,8 +159,11 @@ class StabilitySelection(
         The :func:`stability` of the supports and its 95 % confidence interval.
     supports_ : array of bool of shape (n_subsamples, n_features)
         The features selected in each subsample.
-    support_, ranking_ : arrays of shape (n_features,)
-        The selected features; 1 for these, then 2, 3, ... by falling frequency.
+    support_ : array of bool of shape (n_features,)
+        The selected features.
+    ranking_ : array of int of shape (n_features,)
+        1 for the selected features, then 2, 3, ... by falling frequency.
+    {columns}
 
     References
     ----------
@@ -228,7 +232,9 @@ class StabilitySelection(
         -------
         self
         """
-        self._check_all_params()
+        check_parameters(self)
+        if self.threshold is not None and self.n_features_to_select is not None:
+            raise ValueError("Give threshold or n_features_to_select, not both.")
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
         if get_config()["enable_metadata_routing"] and fit_params:
             fit_params = dict(process_routing(self, "fit", **fit_params).selector.fit)
@@ -244,18 +250,14 @@ class StabilitySelection(
         )
         supports = np.array([support for support, _ in fits])
         ranks = np.mean([np.zeros(d) if rank is None else rank for _, rank in fits], axis=0)
-        self._expose(X, supports, ranks)
+        self._set_fitted(X, supports, ranks)
         return self
 
     @property
     def _inner(self) -> Any:
         return TopK() if self.selector is None else self.selector
 
-    def _check_params(self) -> None:
-        if self.threshold is not None and self.n_features_to_select is not None:
-            raise ValueError("Give threshold or n_features_to_select, not both.")
-
-    def _expose(self, X: Any, supports: Mask, ranks: Array) -> None:
+    def _set_fitted(self, X: Any, supports: Mask, ranks: Array) -> None:
         m, d = supports.shape
         counts = supports.sum(axis=0)
         order = np.lexsort((ranks, -counts))
@@ -264,15 +266,7 @@ class StabilitySelection(
         elif self.n_features_to_select is None:
             k = int(np.floor(supports.sum() / m + 0.5))
         else:
-            k = resolve_count(self.n_features_to_select, d)
-            if k > d:
-                warnings.warn(
-                    f"n_features_to_select={k} is greater than n_features={d}: all features are "
-                    "kept.",
-                    UserWarning,
-                    stacklevel=3,
-                )
-            k = min(k, d)
+            k = number_to_select(self.n_features_to_select, d)
         validate_data(self, X, skip_check_array=True)
         self.supports_ = supports
         self.frequencies_ = counts / m
@@ -283,10 +277,6 @@ class StabilitySelection(
         self.support_[order[:k]] = True
         self.ranking_ = np.ones(d, dtype=np.intp)
         self.ranking_[order[k:]] = np.arange(2, d - k + 2)
-
-    def _get_support_mask(self) -> Mask:
-        check_is_fitted(self, "support_")
-        return np.asarray(self.support_)
 
     def get_metadata_routing(self) -> Any:
         """Which metadata go to the selector.

@@ -13,8 +13,11 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
-from rowsparse.selectors.base.checked import CheckedParameters
+from rowsparse.selectors.base.docstrings import filled_docstring
+from rowsparse.selectors.base.parameters import check_parameters
+from rowsparse.selectors.base.sample import require_targets, validated_data
 from rowsparse.selectors.base.selector import SupportMixin
+from rowsparse.selectors.base.state import fitted_attributes
 from rowsparse.selectors.meta.cross_validation import (
     FoldScorer,
     Samples,
@@ -24,9 +27,8 @@ from rowsparse.selectors.meta.cross_validation import (
     results_table,
     score_fold,
 )
-from rowsparse.selectors.topk.path import PathProblem
+from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, PathProblem
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.solvers.subset.path import DEFAULT_PATH_RESTARTS
 
 RULES = ("one_std_err", "best", "ebic")
 
@@ -44,7 +46,8 @@ def _is_scoring(value: Any) -> bool:
     return isinstance(value, str) or callable(value)
 
 
-class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[misc]
+@filled_docstring
+class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     """The best k features, and k itself by cross-validation or EBIC.
 
     In every fold the best features of all numbers up to ``k_max`` are found at once
@@ -86,10 +89,14 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         How to choose.
     ebic_gamma : float, default=1.0
         Weight of the number of possible choices in "ebic"; 0 is BIC.
-    include, exclude, feature_groups, fit_intercept, standardize, task, class_weight
-        As in :class:`TopK`; with ``feature_groups``, k counts groups of columns.
+    {constraints}
     n_restarts : int, optional
-        As in :class:`TopK`, for the selection from all samples.
+        Starts after the first in the selection from all samples; None is the default of
+        :class:`TopK`.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     n_jobs : int, optional
         Threads for the folds and for the selection; they do not change the answer.
     random_state : int, RandomState or None, default=None
@@ -104,8 +111,13 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         "split0_test_score", ...; for rule "ebic" the values "ebic" in place of scores.
     path_ : TopKPath
         For rule "ebic", the path at the chosen alpha.
-    support_, ranking_, scores_, coef_, intercept_, objective_, status_, ...
+    {choice}
+    scores_, objective_, history_, n_iter_, converged_, n_starts_
         As in :class:`TopK`, of the selection from all samples.
+    status_, lower_bound_, gap_ : str, float and float
+        As in :class:`TopK` without a proof: "heuristic", 0 and 1.
+    {model}
+    {input}
 
     References
     ----------
@@ -191,8 +203,8 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         -------
         self
         """
-        self._check_all_params()
-        self._require_targets(y)
+        check_parameters(self)
+        require_targets(self, y)
         alphas = self._candidates()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         whole = self._topk(1, alphas[0], seed)
@@ -201,7 +213,7 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
         else:
-            data = Samples.of(whole._validated(X), y, sample_weight, prepared)
+            data = Samples.of(validated_data(whole, X), y, sample_weight, prepared)
             scores = self._fold_scores(data, alphas, k_max, seed, groups)
             ks = np.arange(prepared.smallest, k_max + 1)
             i, j = choose(scores, alphas, one_std_err=self.rule == "one_std_err")
@@ -278,13 +290,8 @@ class TopKCV(CheckedParameters, SupportMixin, BaseEstimator):  # type: ignore[mi
         return int(ks[j]), float(alphas[i]), found
 
     def _take(self, final: TopK, found: dict[str, Any]) -> None:
-        """Become what was fitted, and forget the last fit."""
-        fitted = {v: value for v, value in vars(final).items() if _is_fitted_name(v)}
-        for name in [v for v in vars(self) if _is_fitted_name(v)]:
+        """Replace the fitted attributes by those of the final selector and what was found."""
+        for name in fitted_attributes(self):
             delattr(self, name)
-        for name, value in (fitted | found).items():
+        for name, value in (fitted_attributes(final) | found).items():
             setattr(self, name, value)
-
-
-def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rowsparse._parameters import Allowed, Either, Number, OneOf
-from rowsparse.selectors.base.linear import LinearSelector, Problem
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.crfs import crfs
@@ -27,8 +28,7 @@ class CRFS(LinearSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     gamma : float, default=0.01
         Weight of the penalty; the default is that of the authors' demonstration. It applies to
         the columns as scaled, and to data of an extreme magnitude (below 1e-50 or above 1e50) once
@@ -38,13 +38,9 @@ class CRFS(LinearSelector):
         authors do.
     fit_intercept : bool, default=False
         Whether X and Y are centred, once; the authors do not.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, optional
         Stop once a round changes W by less than this, relatively. None, as the authors do, makes
         ``max_iter`` rounds: their number is a parameter of the method and no shortfall.
@@ -53,13 +49,19 @@ class CRFS(LinearSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, converged_, classes_
-        As in :class:`RFS`; the scores are the row norms.
+    {choice}
+    scores_ : array of shape (n_features,)
+        Row norms of the coefficients.
+    {model}
     objective_ : float
         The objective at ``coef_`` and ``sigma_``; it is negative unless the penalty outweighs the
         fit. With an adaptive sigma the values of ``history_`` belong to different widths.
     sigma_ : float
         Width of the kernel in the last round.
+    order_ : array of int of shape (n_features,)
+        All features, the best first: its first k are the choice for k.
+    {iterations}
+    {input}
 
     References
     ----------
@@ -75,8 +77,7 @@ class CRFS(LinearSelector):
     array([2, 3])
     """
 
-    loss = "squared"
-    decides_alone = "gamma"
+    parameter_that_fixes_ranking = "gamma"
 
     allowed: ClassVar[Allowed] = {
         "gamma": Number(low=0.0, low_open=True),
@@ -107,10 +108,13 @@ class CRFS(LinearSelector):
         self.tol = tol
         self.max_iter = max_iter
 
+    def _objective_power(self) -> int:
+        return 2
+
     def _dimensions(self) -> dict[str, Dimension]:
         return {"sigma": Dimension(y=1)}
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: LinearProblem) -> Solution:
         mean = np.zeros(problem.Y.shape[1])
         if problem.fit_intercept:
             mean = np.average(problem.Y, axis=0, weights=problem.weights)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
-from rowsparse.selectors.base.selector import Sample, generator
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.projected_gradient import Init, projected_gradient
@@ -29,8 +28,7 @@ class ProjectedGradient(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     init : {"pang", "random"}, default="pang"
         "pang" starts at the least squares fit on the k features with the largest ratio
         ||x_j'Y||^2 / ||x_j||^2, as the paper does. For classes its targets are
@@ -45,15 +43,10 @@ class ProjectedGradient(SquaredLossSelector):
         selector in a pipeline with a classifier and search ``step`` by ``GridSearchCV``.
     n_restarts : int, default=39
         Starts after the first with ``init="random"``.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-4
         Stop when a step changes the objective by less than this, relatively.
     max_iter : int, default=1000
@@ -63,11 +56,14 @@ class ProjectedGradient(SquaredLossSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, converged_, classes_
-        As in :class:`RFS`; features outside the support are scored by the length of the loss's
-        gradient. With classes and ``init="pang"`` the model predicts the coded targets.
+    {choice}
+    scores_ : array of shape (n_features,)
+        Row norms of the coefficients; the features that were not chosen follow below, by the
+        length of the loss's gradient.
+    {model}
     objective_ : float
-        Squared loss at ``coef_``, the best of all steps; of the coded targets where they are.
+        Squared loss at ``coef_``, the best of all steps. With classes and ``init="pang"`` it is
+        that of the coded targets, which the model then predicts.
     refitted_objective_ : float
         The same with the coefficients refitted on the support.
     objectives_ : array
@@ -76,6 +72,8 @@ class ProjectedGradient(SquaredLossSelector):
         The step used.
     diverged_ : bool
         Whether the steps were given up because the objective grew a thousandfold.
+    {iterations}
+    {input}
 
     References
     ----------
@@ -90,6 +88,8 @@ class ProjectedGradient(SquaredLossSelector):
     >>> ProjectedGradient(2).fit(X, y).get_support(indices=True)
     array([2, 3])
     """
+
+    objective_attributes = ("refitted_objective_", "objectives_")
 
     allowed: ClassVar[Allowed] = {
         "init": OneOf(INITS),
@@ -123,17 +123,16 @@ class ProjectedGradient(SquaredLossSelector):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _problem(self, sample: Sample) -> Problem:
-        problem = super()._problem(sample)
-        if self.init == "random" or sample.labels.task != "classification":
-            return problem
-        weights = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
-        return replace(problem, Y=problem.Y / np.sqrt(weights @ problem.Y))
+    def _solve(self, problem: LinearProblem) -> Solution:
+        if self.init == "pang" and problem.targets.task == "classification":
+            weights = np.ones(len(problem.Y)) if problem.weights is None else problem.weights
+            problem = replace(problem, Y=problem.Y / np.sqrt(weights @ problem.Y))
+        return super()._solve(problem)
 
     def _dimensions(self) -> dict[str, Dimension]:
         return {"step": Dimension(x=-2)}
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         return projected_gradient(
             problem.design,
             problem.Y,
@@ -147,13 +146,10 @@ class ProjectedGradient(SquaredLossSelector):
             monitor=problem.monitor,
         )
 
-    def _warn_unless(self, converged: bool) -> None:
-        if self.diverged_:
-            warnings.warn(
-                f"ProjectedGradient diverged with steps of {self.step_:g}, and the best "
-                "coefficients on the way were kept: pass a shorter step, or None for a safe one.",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
-        else:
-            super()._warn_unless(converged)
+    def _convergence_warning(self) -> str | None:
+        if not self.diverged_:
+            return super()._convergence_warning()
+        return (
+            f"ProjectedGradient diverged with steps of {self.step_:g}, and the best coefficients "
+            "on the way were kept: pass a shorter step, or None for a safe one."
+        )

@@ -10,8 +10,10 @@ import numpy as np
 from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse._validation import check_number
-from rowsparse.selectors.base.linear import LinearSelector, Problem
+from rowsparse.selectors.base.parameters import check_parameters
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, relative_gap
 from rowsparse.solvers.sparse.rfs import rfs, rfs_path_fits, rfs_published
@@ -29,8 +31,7 @@ class RFS(LinearSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     gamma : float, optional
         The penalty. None finds the one at which exactly ``n_features_to_select`` rows are
         active; a number solves there and ranks the rows by their norm.
@@ -44,13 +45,9 @@ class RFS(LinearSelector):
     variant : {"corrected", "published"}, default="corrected"
         "published" takes the printed iteration, stops when the objective changes by less than
         ``tol``, relatively, and ranks the rows; its ``gamma`` is 1 unless given.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-6
         Duality gap to reach, relative to the objective.
     max_iter : int, optional
@@ -58,16 +55,9 @@ class RFS(LinearSelector):
 
     Attributes
     ----------
-    support_ : array of bool of shape (n_features,)
-        The selected features.
-    ranking_ : array of int of shape (n_features,)
-        1 for selected features, then 2, 3, ... by falling score.
-    scores_ : array of shape (n_features,)
-        Row norms of the coefficients; features with a zero row are scored, below all others,
-        by how close they are to entering.
-    coef_, intercept_ : arrays of shape (n_targets, n_features) and (n_targets,)
-        The model, in the units of the data, with a row for each class, label or column of y;
-        of shape (n_features,) and a float for one-dimensional y of numbers, as in scikit-learn.
+    {choice}
+    {row_norms}
+    {model}
     objective_ : float
         Value of the problem solved, with scaled columns if ``standardize``.
     gap_ : float
@@ -77,10 +67,9 @@ class RFS(LinearSelector):
         The feasible dual point that proves it.
     gamma_ : float
         The penalty used.
-    history_, n_iter_, converged_
-        Objective after each round, inner iterations spent, and whether ``tol`` was reached.
-    classes_ : array
-        Class labels, for classification.
+    {order_if_gamma}
+    {iterations}
+    {input}
 
     References
     ----------
@@ -99,8 +88,9 @@ class RFS(LinearSelector):
     True
     """
 
-    ranks_rows = True
-    decides_alone = "gamma"
+    may_have_fewer_rows = True
+    parameter_that_fixes_ranking = "gamma"
+    gap_attributes = ("gap_",)
 
     allowed: ClassVar[Allowed] = {
         "solver": OneOf(("auto", "admm", "irls", "lp")),
@@ -136,7 +126,7 @@ class RFS(LinearSelector):
     def _dimensions(self) -> dict[str, Dimension]:
         return {"gamma": Dimension(x=1)}
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: LinearProblem) -> Solution:
         if self.variant == "published":
             gamma = _PUBLISHED_GAMMA if self.gamma is None else self.gamma
             return rfs_published(
@@ -239,8 +229,8 @@ def rfs_path(
         class_weight=class_weight,
         tol=tol,
     )
-    selector._check_all_params()
-    problem, _ = selector._prepare(X, y, sample_weight)
+    check_parameters(selector)
+    problem = selector._problem(selector._read(X, y, sample_weight))
     grid = None
     if gammas is not None:
         grid = np.array([problem.scaled("gamma", gamma) for gamma in _checked_grid(gammas)])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.linear import Problem, SquaredLossSelector
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.smoothed_l20 import smoothed_l20
@@ -23,21 +24,15 @@ class SmoothedL20(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     gamma : float, optional
         Minimise ||Y - XW - 1b'||_F^2 + 2 gamma ||W||_{2,0} instead, ||W||_{2,0} being the number of
         non-zero rows: a step keeps those with ||v_j||^2 > 2 gamma / L, and the rows that are left
         are ranked by their norm.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-8
         Stop when a step changes the objective by less than this share of its first value.
     max_iter : int, default=1000
@@ -46,14 +41,18 @@ class SmoothedL20(SquaredLossSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, converged_, classes_
-        As in :class:`RFS`; features outside the support are scored by the length of the loss's
-        gradient.
+    {choice}
+    scores_ : array of shape (n_features,)
+        Row norms of the coefficients; the features that were not chosen follow below, by the
+        length of the loss's gradient.
+    {model}
     objective_ : float
         Value of the problem at ``coef_``, which the steps leave a little short of the least
         squares fit on its support.
     refitted_objective_ : float
         The same with the coefficients refitted on the non-zero rows.
+    {iterations}
+    {input}
 
     Notes
     -----
@@ -75,7 +74,8 @@ class SmoothedL20(SquaredLossSelector):
     array([2, 3])
     """
 
-    ranks_rows = True
+    may_have_fewer_rows = True
+    objective_attributes = ("refitted_objective_",)
 
     allowed: ClassVar[Allowed] = {
         "gamma": Number(low=0.0, low_open=True, optional=True),
@@ -105,7 +105,7 @@ class SmoothedL20(SquaredLossSelector):
     def _dimensions(self) -> dict[str, Dimension]:
         return {"gamma": Dimension(y=2)}
 
-    def _solve_squared(self, problem: Problem) -> Solution:
+    def _solve_squared(self, problem: LinearProblem) -> Solution:
         return smoothed_l20(
             problem.design,
             problem.Y,

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from rowsparse._parameters import Allowed, Flag, Number
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.subspace.subspace import warn_user
 from rowsparse.solvers.subspace.covariance_thresholding import covariance_thresholding
 from rowsparse.solvers.subspace.subspace import mean_variance
 
@@ -31,8 +31,7 @@ class CovarianceThresholding(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     threshold : float, optional
         The threshold t >= 0, in the units of C; 0 is ordinary principal component analysis. By
         default 5/sqrt(n) times the mean variance, which is 1 on standardised columns.
@@ -40,22 +39,20 @@ class CovarianceThresholding(ScoreSelector):
         Whether C less the mean variance on its diagonal is thresholded and what is left is
         shrunk by t, as analysed by Deshpande and Montanari (without their splitting of the
         sample).
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly) or centred
-        only.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds, if it is given; it is not used.
+    {standardize_or_centre}
+    {task}
 
     Attributes
     ----------
-    support_, ranking_
-        As in :class:`RFS`.
+    {choice}
     scores_ : array of shape (n_features,)
         Modulus of the leading eigenvector; the features that it does not reach follow below.
+    {order}
     threshold_ : float
         The threshold that was used.
     n_pairs_ : int
         Number of pairs of features whose covariance survived.
+    {input}
 
     References
     ----------
@@ -96,7 +93,7 @@ class CovarianceThresholding(ScoreSelector):
         self.standardize = standardize
         self.task = task
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         design, units = sample.design(center=True, scale=self.standardize)
         n, d = design.shape
         if self.threshold is None:
@@ -110,7 +107,7 @@ class CovarianceThresholding(ScoreSelector):
                 f"No covariance is above the threshold {shown:.3g}: features are ranked by their "
                 "variance. Lower the threshold."
             )
-        return Choice(
+        return ScoredFeatures(
             scores=found.scores,
             varies=design.column_norms() > 0,
             attributes={"threshold_": float(shown), "n_pairs_": found.n_pairs},

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.subspace.subspace import choice_from, resolve_components, warn_user
+from rowsparse.selectors.subspace.subspace import resolve_components, scored_features
 from rowsparse.solvers.subspace.fspca import fspca
 
 _COMPONENTS = 10
@@ -25,8 +26,7 @@ class FSPCA(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     n_components : int, optional
         Number of components m, at most k. By default the number of classes if y holds classes,
         else 10, and no more than k. With m = k any k features carry the whole of their own
@@ -37,18 +37,14 @@ class FSPCA(ScoreSelector):
         Share of the mean variance that the inner step adds to the diagonal of C. It moves the
         objective by a constant only, but holds on to the current features the more, the larger
         it is.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly) or centred
-        only.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds, if it is given; "auto" follows scikit-learn's ``type_of_target``.
+    {standardize_or_centre}
+    {task}
     max_iter : int, default=100
         Limit on the rounds; the authors run 20.
 
     Attributes
     ----------
-    support_, ranking_, n_iter_, converged_
-        As in :class:`RFS`; it has converged when a round leaves the features as they are.
+    {choice}
     scores_ : array of shape (n_features,)
         Row norms of W; the features that were not chosen follow below, by how well the subspace
         explains them.
@@ -58,6 +54,9 @@ class FSPCA(ScoreSelector):
         Variance tr(W'CW) of the components.
     history_ : array
         The same at the start and after every change of the features.
+    n_iter_, converged_ : int and bool
+        Number of rounds, and whether the last one left the features as they were.
+    {input}
 
     References
     ----------
@@ -96,7 +95,7 @@ class FSPCA(ScoreSelector):
         self.task = task
         self.max_iter = max_iter
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         design, units = sample.design(center=True, scale=self.standardize)
         classes = None if sample.targets is None else sample.targets.classes
         default = _COMPONENTS if classes is None else classes.size
@@ -115,4 +114,4 @@ class FSPCA(ScoreSelector):
             monitor=sample.monitor,
         )
         scale = units.x_unit * units.x_unit
-        return choice_from(solution, design.column_norms() > 0, scale=scale)
+        return scored_features(solution, design.column_norms() > 0, scale=scale)

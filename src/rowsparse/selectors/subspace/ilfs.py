@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.subspace.ilfs import ilfs
 
@@ -33,16 +33,14 @@ class ILFS(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     tokens : {"fixed", "plsa"}, default="fixed"
         "fixed" leaves p(t|factor) at its start, linear from 5000 to 1 and back, as the code in
         circulation does; the problem is then concave for each feature and solved exactly.
         "plsa" learns them too, by expectation-maximisation, as the paper describes.
     n_tokens : int, default=6
         Number of tokens T, at least 2; published code has 3, 4 and 6.
-    task : {"auto", "classification"}, default="auto"
-        Pass "classification" for classes that look like numbers.
+    {task}
     max_iter : int, default=1000
         Limit on the rounds of "plsa".
     tol : float, default=1e-8
@@ -50,12 +48,13 @@ class ILFS(ScoreSelector):
 
     Attributes
     ----------
-    support_, ranking_, classes_
-        As in :class:`RFS`.
+    {choice}
     scores_ : array of shape (n_features,)
         g, between 0 and 1. Scaling a column does not change it.
+    {order}
     n_iter_, converged_, history_ : int, bool, array
         Rounds of "plsa" (1 for "fixed"), whether they converged, and the log-likelihood in each.
+    {input}
 
     References
     ----------
@@ -95,18 +94,18 @@ class ILFS(ScoreSelector):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         design, _ = sample.design(center=True, scale=True)
         found = ilfs(
             design,
-            sample.labels.Y,
+            sample.required_targets.Y,
             n_tokens=self.n_tokens,
             update_tokens=self.tokens == "plsa",
             max_iter=self.max_iter,
             tol=self.tol,
             monitor=sample.monitor,
         )
-        return Choice(
+        return ScoredFeatures(
             scores=found.probability,
             varies=design.column_norms() > 0,
             order=np.lexsort((-found.slope, -found.probability)),

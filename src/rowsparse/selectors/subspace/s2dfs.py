@@ -6,12 +6,18 @@ from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.design import Design
-from rowsparse.selectors.base.score import Choice, ScoreSelector
-from rowsparse.selectors.base.selector import Sample, generator
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.subspace.subspace import choice_from, resolve_components
+from rowsparse.selectors.subspace.subspace import resolve_components, scored_features
 from rowsparse.solvers.solution import Solution, Variant
-from rowsparse.solvers.subspace.s2dfs import start_at_features, trace_ratio, trace_ratio_exact
+from rowsparse.solvers.subspace.s2dfs import (
+    random_start,
+    start_at_features,
+    trace_ratio,
+    trace_ratio_exact,
+)
 
 STARTS = ("random", "exact")
 
@@ -32,8 +38,7 @@ class S2DFS(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     n_components : int, optional
         Dimension m of the subspace, at most k; by default k.
     variant : {"corrected", "published"}, default="corrected"
@@ -42,11 +47,8 @@ class S2DFS(ScoreSelector):
     init : {"random", "exact"}, default="random"
         Where the published algorithm starts: at the basis of a matrix of uniform random numbers,
         or at the exact choice for m = k, with its m best directions.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly) or centred
-        only.
-    task : {"auto", "classification"}, default="auto"
-        Pass "classification" for classes that look like numbers.
+    {standardize_or_centre}
+    {task}
     max_iter : int, default=50
         Limit on the number of values of lam.
     tol : float, default=1e-10
@@ -56,8 +58,7 @@ class S2DFS(ScoreSelector):
 
     Attributes
     ----------
-    support_, ranking_, n_iter_, converged_, classes_
-        As in :class:`RFS`.
+    {choice}
     scores_ : array of shape (n_features,)
         Row norms of W, all 1 where m = k; the features that were not chosen follow below: by
         S_b - lam S_w for the global maximum, else by how well the subspace explains them.
@@ -67,6 +68,8 @@ class S2DFS(ScoreSelector):
         The ratio at W.
     history_ : array
         The ratio after each round; it never falls.
+    {convergence}
+    {input}
 
     References
     ----------
@@ -116,29 +119,31 @@ class S2DFS(ScoreSelector):
         self.tol = tol
         self.random_state = random_state
 
-    def _choose(self, sample: Sample) -> Choice:
+    def _score(self, sample: Sample) -> ScoredFeatures:
         design, _ = sample.design(center=True, scale=self.standardize)
         m = resolve_components(self.n_components, sample.k, self, sample)
         exact = self.variant == "corrected" and m == sample.k
         solution = self._exact(design, sample) if exact else self._published(design, sample, m)
-        return choice_from(solution, design.column_norms() > 0)
+        return scored_features(solution, design.column_norms() > 0)
 
     def _exact(self, design: Design, sample: Sample) -> Solution:
-        Y = sample.labels.Y
+        Y = sample.required_targets.Y
         return trace_ratio_exact(
             design, Y, sample.k, max_iter=self.max_iter, monitor=sample.monitor
         )
 
     def _published(self, design: Design, sample: Sample, m: int) -> Solution:
-        Y, k = sample.labels.Y, sample.k
-        start = start_at_features(design, Y, k, m) if self.init == "exact" else None
+        Y, k = sample.required_targets.Y, sample.k
+        if self.init == "exact":
+            start = start_at_features(design, Y, k, m)
+        else:
+            start = random_start(design.shape[1], m, generator(self.random_state))
         return trace_ratio(
             design,
             Y,
             k,
             m,
             start=start,
-            rng=generator(self.random_state),
             max_iter=self.max_iter,
             tol=self.tol,
             monitor=sample.monitor,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from rowsparse._arrays import Mask
 from rowsparse._validation import resolve_count
-from rowsparse.selectors.base.score import Choice
-from rowsparse.selectors.base.selector import Sample
+from rowsparse.selectors.base.sample import Sample
+from rowsparse.selectors.base.selector import ScoredFeatures
 from rowsparse.solvers.solution import Solution
 
 
-def choice_from(solution: Solution, varies: Mask, *, scale: float = 1.0) -> Choice:
-    """A solution as a choice; ``scale`` takes its objective back to the units of X."""
-    return Choice(
+def scored_features(solution: Solution, varies: Mask, *, scale: float = 1.0) -> ScoredFeatures:
+    """A solution as scored features; ``scale`` converts its objective to the units of X."""
+    return ScoredFeatures(
         scores=solution.scores,
         varies=varies,
         support=solution.support,
@@ -41,8 +40,3 @@ def resolve_components(
             f"can carry it; got {n_components}."
         )
     return min(int(n_components), sample.k)
-
-
-def warn_user(message: str) -> None:
-    """Warn where the user called fit."""
-    warnings.warn(message, UserWarning, stacklevel=7)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rowsparse.design import Index
+from rowsparse._arrays import Index
 
 
 @dataclass(frozen=True)

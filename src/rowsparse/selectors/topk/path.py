@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +9,16 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._validation import check_number
-from rowsparse.selectors.base.linear import Problem
-from rowsparse.selectors.base.selector import generator
+from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.parameters import check_parameters, generator
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.solvers.subset.exchange import LeastSquares, reduced_targets
-from rowsparse.solvers.subset.path import DEFAULT_PATH_RESTARTS, PathPoint, solve_path, with_ridge
-from rowsparse.targets import Targets
+from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
+from rowsparse.solvers.subset.path import PathPoint, solve_path
 
+# Perturbations of every size unless told otherwise.
+DEFAULT_PATH_RESTARTS = 2
 # The largest k that is tried unless told otherwise.
 _K_MAX = 30
 
@@ -143,7 +144,7 @@ def topk_path(
         class_weight=class_weight,
         random_state=random_state,
     )
-    selector._check_all_params()
+    check_parameters(selector)
     check_number("k_max", k_max, low=1, integer=True)
     prepared = PathProblem.of(selector, X, y, sample_weight)
     seed = int(generator(random_state).integers(2**31))
@@ -155,24 +156,23 @@ def topk_path(
 class PathProblem:
     """Data ready for searches over k, at any ridge; build it with :meth:`of`."""
 
-    problem: Problem
-    targets: Targets
+    problem: LinearProblem
     Y: Array
     mean: Array
-    shared: LeastSquares
+    shared: GramProblem
     constraints: Constraints
 
     @classmethod
     def of(cls, selector: TopK, X: Any, y: Any, sample_weight: Any) -> PathProblem:
         """What the selector, its parameters checked, would hand to its solver."""
-        problem, targets = selector._prepare(X, y, sample_weight)
+        problem = selector._problem(selector._read(X, y, sample_weight))
         d, names = problem.design.shape[1], getattr(selector, "feature_names_in_", None)
         asked = Constraints.of(
             selector.include, selector.exclude, selector.feature_groups, d, names
         )
         squared, mean = problem.squared()
-        shared = LeastSquares.of(squared.design, reduced_targets(squared.Y))
-        return cls(problem, targets, squared.Y, mean, shared, asked)
+        shared = GramProblem.of(squared.design, reduced_targets(squared.Y))
+        return cls(problem, squared.Y, mean, shared, asked)
 
     @property
     def n(self) -> float:
@@ -200,11 +200,9 @@ class PathProblem:
             raise ValueError(f"exclude leaves no {asked.noun} to select from.")
         if k_max > asked.n_left:
             what = "features" if asked.groups is None else "groups"
-            warnings.warn(
+            warn_user(
                 f"k_max={k_max} is greater than the number of {what} to select from: it is "
-                f"taken as {asked.n_left}.",
-                UserWarning,
-                stacklevel=3,
+                f"taken as {asked.n_left}."
             )
         return min(k_max, asked.n_left)
 
@@ -212,7 +210,7 @@ class PathProblem:
         """The best support of every size."""
         ridge = self.problem.scaled("alpha", alpha) * self.n
         return solve_path(
-            with_ridge(self.shared, ridge),
+            self.shared.with_ridge(ridge),
             self.Y,
             k_max,
             include=self.constraints.include,

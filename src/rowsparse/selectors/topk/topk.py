@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rowsparse._arrays import Index, Mask
 from rowsparse._compat import has_callbacks
+from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Flag, Number, OneOf
-from rowsparse.certificate import Problem as ProofProblem
-from rowsparse.certificate import Proof
-from rowsparse.selectors.base.linear import LinearSelector, Problem
+from rowsparse.certificate import Proof, ProofProblem
+from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
-from rowsparse.selectors.base.selector import generator
+from rowsparse.selectors.base.sample import number_to_select
+from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
 from rowsparse.solvers.l21.robust import robust_topk
-from rowsparse.solvers.proof.prover import Proof as Proven
-from rowsparse.solvers.proof.prover import certify
+from rowsparse.solvers.proof.prover import ProverResult, certify
 from rowsparse.solvers.solution import Solution, relative_gap, scores_with_closeness
-from rowsparse.solvers.subset.search import DEFAULT_RESTARTS, SearchResult, search, with_support
+from rowsparse.solvers.subset.search import SearchResult, search, with_support
 
 LOSSES = ("squared", "l21")
 # Share of the objective of no features below which a fit is perfect.
@@ -53,8 +53,7 @@ class TopK(LinearSelector):
     ----------
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all. With
-        ``feature_groups``,
-        how many groups.
+        ``feature_groups``, how many groups.
     alpha : float, default=0.5
         Ridge, per sample: the weight of ||W||_F^2 is ``alpha`` times the sum of the sample
         weights. It counts on standardised columns unless ``standardize=False``.
@@ -63,11 +62,7 @@ class TopK(LinearSelector):
         bounds the influence of outliers; it has no ridge.
     gamma : float, default=0.0
         For ``loss="l21"``: weight of the sum of the row norms of W.
-    include, exclude : list of int or str, optional
-        Columns that must and must not be selected, by index or name.
-    feature_groups : list of lists, or array of shape (n_features,), optional
-        Columns that come and go together: lists of columns, each column in one list at most and
-        on its own if in none, or one label a column.
+    {constraints}
     n_restarts : int, default=20
         Starts after the first.
     certify : bool, default=False
@@ -83,15 +78,10 @@ class TopK(LinearSelector):
     time_limit : float, optional
         Seconds after which search and proof end with the best answer so far; Ctrl-C then does
         so too.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     n_jobs : int, optional
         Threads for the starts and processes for a proof that takes more than a second or so, as
         in joblib; they do not change the answer, but for what a time limit cuts off.
@@ -100,17 +90,17 @@ class TopK(LinearSelector):
 
     Attributes
     ----------
-    support_, ranking_, coef_, intercept_, converged_, classes_
-        As in :class:`RFS`.
-    objective_ : float
-        The objective at ``coef_``, of W in units of the standardised columns.
+    {choice}
     scores_ : array of shape (n_features,)
         For a selected feature, how much the objective rises without it; for the others, on a
         scale below these, how much it would fall with them.
-    history_ : array
-        The best objective after the first start, and after each round of others.
-    n_iter_ : int
-        Length of the history.
+    {model}
+    objective_ : float
+        The objective at ``coef_``, of W in units of the standardised columns.
+    history_, n_iter_ : array and int
+        The best objective after the first start and after each round of others, and their number.
+    converged_ : bool
+        True; for ``loss="l21"``, whether the fit is certified and no exchange tried improves it.
     n_starts_ : int
         Number of starts.
     status_ : str
@@ -127,6 +117,7 @@ class TopK(LinearSelector):
         branching; ``proof_.save`` writes it to a file.
     refit_gap_ : float
         For ``loss="l21"``: certified gap of the fit on the selected features.
+    {input}
 
     Examples
     --------
@@ -146,7 +137,8 @@ class TopK(LinearSelector):
     array([False, False,  True,  True])
     """
 
-    loss: str  # type: ignore[misc]
+    objective_attributes = ("lower_bound_", "root_bound_")
+    gap_attributes = ("gap_", "refit_gap_")
 
     allowed: ClassVar[Allowed] = {
         "loss": OneOf(LOSSES),
@@ -167,7 +159,7 @@ class TopK(LinearSelector):
         include: Any = None,
         exclude: Any = None,
         feature_groups: Any = None,
-        n_restarts: int = DEFAULT_RESTARTS,
+        n_restarts: int = 20,
         certify: bool = False,
         keep_proof: bool = False,
         gap_tol: float = 1e-6,
@@ -198,7 +190,7 @@ class TopK(LinearSelector):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _check_params(self) -> None:
+    def _check_combinations(self) -> None:
         if self.loss == "squared" and self.gamma > 0:
             raise ValueError("gamma is for loss='l21': with loss='squared' the penalty is alpha.")
         if self.loss == "l21" and self.feature_groups is not None:
@@ -212,12 +204,15 @@ class TopK(LinearSelector):
         n_groups = len(
             resolve_groups(self.feature_groups, d, getattr(self, "feature_names_in_", None))
         )
-        return self._at_most(n_groups, "groups")
+        return number_to_select(self.n_features_to_select, n_groups, "groups")
+
+    def _objective_power(self) -> int:
+        return 1 if self.loss == "l21" else 2
 
     def _dimensions(self) -> dict[str, Dimension]:
         return {"alpha": Dimension(x=2), "gamma": Dimension(x=1)}
 
-    def _solve(self, problem: Problem) -> Solution:
+    def _solve(self, problem: LinearProblem) -> Solution:
         d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)
         asked = Constraints.of(self.include, self.exclude, self.feature_groups, d, names)
         asked.check(problem.k)
@@ -229,7 +224,7 @@ class TopK(LinearSelector):
         solution.b = mean
         return solution
 
-    def _solve_robust(self, problem: Problem, asked: Constraints) -> Solution:
+    def _solve_robust(self, problem: LinearProblem, asked: Constraints) -> Solution:
         solution = robust_topk(
             problem.design,
             problem.Y,
@@ -246,9 +241,9 @@ class TopK(LinearSelector):
         solution.attributes |= _no_proof(solution.objective)
         return solution
 
-    def _solve_squared(self, problem: Problem, asked: Constraints, ridge: float) -> Solution:
+    def _solve_squared(self, problem: LinearProblem, asked: Constraints, ridge: float) -> Solution:
         """The search on centred and weighted data, with the ridge in the units of the design."""
-        started = perf_counter()
+        deadline = Deadline(self.time_limit)
         result = search(
             problem.design,
             problem.Y,
@@ -258,13 +253,13 @@ class TopK(LinearSelector):
             exclude=asked.exclude,
             groups=asked.groups,
             n_restarts=self.n_restarts,
-            time_limit=self.time_limit,
             seed=int(generator(self.random_state).integers(2**31)),
             n_jobs=self.n_jobs,
+            deadline=deadline,
             monitor=problem.monitor,
         )
         self._warn_if_perfect(problem, result)
-        result, certificate = self._certified(problem, asked, ridge, result, started)
+        result, certificate = self._certified(problem, asked, ridge, result, deadline)
         W = np.zeros((problem.design.shape[1], problem.Y.shape[1]))
         W[result.support] = result.V
         costs = np.zeros((W.shape[0], 1))
@@ -283,18 +278,15 @@ class TopK(LinearSelector):
 
     def _certified(
         self,
-        problem: Problem,
+        problem: LinearProblem,
         asked: Constraints,
         ridge: float,
         result: SearchResult,
-        started: float,
+        deadline: Deadline,
     ) -> tuple[SearchResult, dict[str, Any]]:
         """The result, improved if a proof found better, and what is proven of it."""
         if not self.certify:
             return result, _no_proof(result.objective)
-        left = None
-        if self.time_limit is not None:
-            left = max(self.time_limit - (perf_counter() - started), 0.0)
         proof = certify(
             problem.design,
             problem.Y,
@@ -305,8 +297,8 @@ class TopK(LinearSelector):
             include=np.array(asked.include, dtype=np.intp),
             exclude=np.array(asked.exclude, dtype=np.intp),
             gap_tol=self.gap_tol,
-            time_limit=left,
-            keep=self.keep_proof,
+            deadline=deadline,
+            keep_proof=self.keep_proof,
             keep_on_interrupt=self.time_limit is not None or has_callbacks(self),
             monitor=lambda p: problem.monitor(
                 p.objective, lower_bound=p.lower_bound, nodes=p.nodes
@@ -314,19 +306,17 @@ class TopK(LinearSelector):
             n_jobs=self.n_jobs,
         )
         if proof.lower_bound == 0.0 < proof.objective and ridge == 0.0 and not proof.nodes:
-            warnings.warn(
+            warn_user(
                 "certify=True proves nothing here without a ridge: there are as many columns as "
                 "samples or dependent columns, and too many choices to try them all; take "
-                "alpha > 0.",
-                UserWarning,
-                stacklevel=6,
+                "alpha > 0."
             )
         if not np.array_equal(proof.support, result.support):
             result = with_support(result, problem.design, problem.Y, proof.support, ridge=ridge)
         return result, self._proven(problem, asked, result, proof)
 
     def _proven(
-        self, problem: Problem, asked: Constraints, result: SearchResult, proof: Proven
+        self, problem: LinearProblem, asked: Constraints, result: SearchResult, proof: ProverResult
     ) -> dict[str, Any]:
         bound = min(proof.lower_bound, result.objective)
         gap = result.objective - bound
@@ -343,18 +333,18 @@ class TopK(LinearSelector):
                 objective=problem.restored("objective", result.objective),
                 lower_bound=problem.restored("objective", bound),
                 complete=bool(self.keep_proof),
-                pool=proof.question.pool,
+                pool=proof.problem.pool,
                 diagonal=proof.diagonal,
                 steps=proof.steps,
             ),
         }
 
-    def _asked(self, problem: Problem, asked: Constraints) -> ProofProblem:
+    def _asked(self, problem: LinearProblem, asked: Constraints) -> ProofProblem:
         """What a proof is about, in numbers and words that a file can hold."""
-        class_weight = self.class_weight
+        class_weight, classes = self.class_weight, problem.targets.classes
         if isinstance(class_weight, dict):
-            assert problem.classes is not None
-            class_weight = [float(class_weight.get(c, 1.0)) for c in problem.classes.tolist()]
+            assert classes is not None
+            class_weight = [float(class_weight.get(c, 1.0)) for c in classes.tolist()]
         return ProofProblem(
             n_features=problem.design.shape[1],
             n_targets=problem.Y.shape[1],
@@ -362,7 +352,7 @@ class TopK(LinearSelector):
             alpha=float(self.alpha),
             standardize=bool(self.standardize),
             fit_intercept=bool(self.fit_intercept),
-            task=problem.task,
+            task=problem.targets.task,
             class_weight=class_weight,
             include=list(asked.include),
             exclude=list(asked.exclude),
@@ -370,28 +360,24 @@ class TopK(LinearSelector):
             y_unit=float(problem.y_unit),
         )
 
-    def _warn_if_perfect(self, problem: Problem, result: SearchResult) -> None:
+    def _warn_if_perfect(self, problem: LinearProblem, result: SearchResult) -> None:
         n, k = problem.Y.shape[0], result.support.size
         total = float(np.vdot(problem.Y, problem.Y))
         enough = k >= n - bool(self.fit_intercept)
         if self.alpha == 0 and enough and result.objective <= _PERFECT * total:
-            warnings.warn(
+            warn_user(
                 f"{k} features fit {n} samples perfectly with alpha=0, and so would others: the "
-                "choice is arbitrary; take alpha > 0 or fewer features.",
-                UserWarning,
-                stacklevel=6,
+                "choice is arbitrary; take alpha > 0 or fewer features."
             )
 
-    def _support_of(self, solution: Solution, k: int, varies: Mask) -> Index:
-        """The search's own, which may have constant columns if they were asked for."""
+    def _support(self, solution: Solution, k: int, varies: Mask) -> Index:
+        """The support of the search, which has constant columns if they are included."""
         if solution.support is None:
-            return super()._support_of(solution, k, varies)
+            return super()._support(solution, k, varies)
         constant = int(np.count_nonzero(~varies[solution.support]))
         if constant:
-            warnings.warn(
+            warn_user(
                 f"{constant} of the columns selected are constant: they were included, or there "
-                "were no others.",
-                UserWarning,
-                stacklevel=5,
+                "were no others."
             )
         return solution.support

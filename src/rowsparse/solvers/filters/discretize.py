@@ -1,4 +1,4 @@
-"""Columns of numbers as columns of few states 0, 1, ..., for methods that count."""
+"""Columns of numbers as columns of few states 0, 1, ..., for methods based on counts."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = [
 
 Discretization = Literal["mdl", "weka", "equal_width", "mean_std", "none"]
 DISCRETIZATIONS = ("mdl", "weka", "equal_width", "mean_std", "none")
-# Those whose cuts depend on the labels, one labelling at a time.
+# The methods whose cuts depend on the labels.
 BY_LABELS = ("mdl", "weka")
 
-# States from 0 on, in the smallest integers that hold them.
+# States from 0 on, in the smallest integer type that holds them.
 Codes = NDArray[Any]
 
 _BLOCK_ENTRIES = 1 << 18
@@ -56,9 +56,9 @@ def discretize(
     X: Any,
     method: Discretization,
     *,
-    labels: Index | None = None,
-    bins: int = 10,
-    alpha: float = 0.5,
+    labels: Index | None,
+    bins: int,
+    bin_width: float,
 ) -> Codes:
     """All columns of X, dense or sparse, as states.
 
@@ -68,12 +68,13 @@ def discretize(
     method : {"mdl", "weka", "equal_width", "mean_std", "none"}
         :func:`mdl_bins` by the paper or as Weka does, :func:`equal_width_bins`,
         :func:`mean_std_bins` or :func:`as_codes`.
-    labels : array of int, shape (n,), optional
+    labels : array of int, shape (n,), or None
         The classes, for "mdl" and "weka".
     bins : int
         Number of bins, for "equal_width".
-    alpha : float
-        Width of the middle state, for "mean_std".
+    bin_width : float
+        Distance of the edges of the middle bin from the mean, in standard deviations, for
+        "mean_std".
 
     Returns
     -------
@@ -81,7 +82,7 @@ def discretize(
     """
     return np.concatenate(
         [
-            discretize_block(block, method, labels=labels, bins=bins, alpha=alpha)
+            discretize_block(block, method, labels=labels, bins=bins, bin_width=bin_width)
             for _, block in column_blocks(X)
         ],
         axis=1,
@@ -92,9 +93,9 @@ def discretize_block(
     X: Array,
     method: Discretization,
     *,
-    labels: Index | None = None,
-    bins: int = 10,
-    alpha: float = 0.5,
+    labels: Index | None,
+    bins: int,
+    bin_width: float,
 ) -> Codes:
     """As :func:`discretize`, of a dense X at once."""
     if method in BY_LABELS:
@@ -103,36 +104,36 @@ def discretize_block(
     if method == "equal_width":
         return equal_width_bins(X, bins)
     if method == "mean_std":
-        return mean_std_bins(X, alpha)
+        return mean_std_bins(X, bin_width)
     return as_codes(X)
 
 
-def mean_std_bins(X: Array, alpha: float) -> NDArray[np.int8]:
-    """0 below mean - alpha sd, 2 above mean + alpha sd, else 1, for the columns of X.
+def mean_std_bins(X: Array, bin_width: float) -> NDArray[np.int8]:
+    """Three bins: 0 below mean - bin_width * sd, 2 above mean + bin_width * sd, 1 between.
 
-    The standard deviation is that of the sample as a population (ddof = 0).
+    Mean and standard deviation (ddof = 0) are those of each column.
 
     >>> mean_std_bins(np.array([[0.0], [4.0], [5.0], [11.0]]), 0.5).ravel()
     array([0, 1, 1, 2], dtype=int8)
     """
-    Z = _near_one(X)
+    Z = _rescaled(X)
     Z -= Z.mean(axis=0)
-    Z -= Z.mean(axis=0)  # what rounding left of the mean
-    edge = alpha * np.sqrt(np.einsum("ij,ij->j", Z, Z) / Z.shape[0])
+    Z -= Z.mean(axis=0)  # the rounding error of the first mean
+    edge = bin_width * np.sqrt(np.einsum("ij,ij->j", Z, Z) / Z.shape[0])
     codes = (edge < Z).astype(np.int8)
     codes += edge >= -Z
     return codes
 
 
 def equal_width_bins(X: Array, bins: int) -> Codes:
-    """The range of every column in equal parts: state b for the values in the b-th of them.
+    """Divide the range of every column into equal parts: state b is the b-th part.
 
     A part contains its lower end, the last one both. A constant column has state 0.
 
     >>> equal_width_bins(np.array([[0.0], [1.0], [4.9], [10.0]]), 2).ravel()
     array([0, 0, 0, 1], dtype=uint8)
     """
-    Z = _near_one(X)
+    Z = _rescaled(X)
     Z -= Z.min(axis=0)
     width = Z.max(axis=0)
     Z /= np.where(width > 0, width, 1.0)
@@ -140,13 +141,13 @@ def equal_width_bins(X: Array, bins: int) -> Codes:
     return np.minimum(Z, bins - 1).astype(np.min_scalar_type(bins - 1))
 
 
-def mdl_bins(X: Array, labels: Index, n_classes: int, *, counts_places: bool = False) -> Codes:
+def mdl_bins(X: Array, labels: Index, n_classes: int, *, counts_places: bool) -> Codes:
     """The states between the cuts of Fayyad and Irani; 0 throughout where none is accepted.
 
     ``counts_places`` is Weka's rule, see :func:`rowsparse.solvers.filters.mdl.mdl_cuts`.
 
     >>> X = np.array([[0.0], [1.0], [2.0], [6.0], [7.0], [9.0]])
-    >>> mdl_bins(X, np.array([0, 0, 0, 1, 1, 1]), 2).ravel()
+    >>> mdl_bins(X, np.array([0, 0, 0, 1, 1, 1]), 2, counts_places=False).ravel()
     array([0, 0, 0, 1, 1, 1], dtype=uint8)
     """
     cuts = next(mdl_cuts(X, [labels], n_classes, counts_places=counts_places))
@@ -175,6 +176,6 @@ def as_codes(X: Array) -> Codes:
     return np.ascontiguousarray(codes.T, dtype=np.min_scalar_type(int(number.max(initial=0))))
 
 
-def _near_one(X: Array) -> Array:
+def _rescaled(X: Array) -> Array:
     """A float64 copy of X, its columns divided by powers of two: no square overflows."""
     return X / binary_units(np.abs(X).max(axis=0, initial=0.0).astype(np.float64))

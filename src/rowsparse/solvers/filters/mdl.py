@@ -5,11 +5,12 @@ A segment S of N samples, sorted by value, is cut in two where the classes separ
     gain > (log2(N - 1) + log2(3^q - 2) - (q H(S) - q1 H(S1) - q2 H(S2))) / N
 
 with q, q1, q2 the numbers of classes in S and in its parts; then the parts are cut in turn. Weka
-writes the number of places between distinct values for N - 1. With
+uses the number of possible cuts (places between distinct values) instead of N - 1. With
 f(x) = x log2 x the entropies are sums of f of class counts, and passing one sample changes one
 count on either side: a running sum over the sorted samples gives the gain of every cut, whatever
 the number of classes. The segments of all columns are scanned together, one level after another.
-f is held in whole multiples of a power of two, so that sums are exact and equal cuts are ties.
+Values of f are integer multiples of a power of two, so that sums are exact and equally good cuts
+compare as equal.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["MdlCuts", "mdl_cuts"]
 
 Integers = NDArray[np.int64]
 
-# Bits after the binary point of f, unless so many samples need them before it.
+# Bits after the binary point of f, and bits in all: many samples leave fewer for the fraction.
 _FRACTION_BITS, _ALL_BITS = 40, 60
 _NO_CUT = np.iinfo(np.int64).min
 # Labelings are cut together until they have so many runs.
@@ -72,7 +73,7 @@ class _Runs:
 
 
 @dataclass(frozen=True)
-class _Level:
+class _Segments:
     """The segments that may still be cut: runs as in :class:`_Runs`, ``total`` their classes."""
 
     column: Index
@@ -86,7 +87,7 @@ class _Level:
 
 
 def mdl_cuts(
-    X: Array, labelings: Iterable[Index], n_classes: int, *, counts_places: bool = False
+    X: Array, labelings: Iterable[Index], n_classes: int, *, counts_places: bool
 ) -> Iterator[MdlCuts]:
     """The cuts of the columns of a dense X for one labelling of the samples after another.
 
@@ -104,7 +105,8 @@ def mdl_cuts(
     Examples
     --------
     >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0], [6.0, 1.0], [7.0, 1.0], [9.0, 1.0]])
-    >>> cuts = next(mdl_cuts(X, [np.array([0, 0, 0, 1, 1, 1])], 2))
+    >>> y = np.array([0, 0, 0, 1, 1, 1])
+    >>> cuts = next(mdl_cuts(X, [y], 2, counts_places=False))
     >>> cuts.gain, cuts.value
     (array([1., 0.]), array([4.]))
     """
@@ -124,12 +126,12 @@ def mdl_cuts(
 
 
 def _cut_together(batch: list[tuple[_Runs, Index]], cutter: _Cutter) -> Iterator[MdlCuts]:
-    """The cuts of each labelling, found for all at once: to call less often for little work."""
+    """The cuts of each labelling, found for all labelings at once to save calls."""
     if not batch:
         return
     m = batch[0][0].length.size
     totals = np.repeat([totals for _, totals in batch], m, axis=0)
-    runs = batch[0][0] if len(batch) == 1 else _joined([runs for runs, _ in batch])
+    runs = batch[0][0] if len(batch) == 1 else _joined_runs([runs for runs, _ in batch])
     cuts = cutter.cut(runs, totals)
     for i in range(len(batch)):
         own = slice(i * m, (i + 1) * m)
@@ -139,7 +141,7 @@ def _cut_together(batch: list[tuple[_Runs, Index]], cutter: _Cutter) -> Iterator
 
 
 # ----------------------------------------------------------------------- columns as runs
-def _joined(parts: list[_Runs]) -> _Runs:
+def _joined_runs(parts: list[_Runs]) -> _Runs:
     def field(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 
@@ -182,7 +184,7 @@ class _SortedColumns:
 
 
 class _CountedColumns:
-    """Columns of few integers: counted, not sorted; the least value is left out and inferred."""
+    """Columns of few distinct integers: counted, not sorted; the least value is inferred."""
 
     def __init__(self, X: Array, least: Array, width: int) -> None:
         self._least, self._width = least, width
@@ -258,7 +260,7 @@ class _Cutter:
         best = np.zeros(m) if best_gain is None else best_gain / unit
         return MdlCuts(gain / unit, best, column, _between(runs.value, place))
 
-    def _best_cuts(self, level: _Level) -> tuple[Integers, Index]:
+    def _best_cuts(self, level: _Segments) -> tuple[Integers, Index]:
         """N times the gain of the best cut of every segment, and the run after which it is."""
         f, length, total = self.f, level.length, level.total
         begin = np.cumsum(length) - length
@@ -285,7 +287,7 @@ class _Cutter:
         at[segment[where[::-1]]] = where[::-1]
         return np.where(best == _NO_CUT, 0, best + f[n]), at
 
-    def _accepted(self, level: _Level, gains: Integers, at: Index) -> tuple[Index, Index]:
+    def _accepted(self, level: _Segments, gains: Integers, at: Index) -> tuple[Index, Index]:
         """The segments that are cut, and the classes on the left of their cuts."""
         begin = np.cumsum(level.length) - level.length
         least = self._least_price(level.total)
@@ -295,7 +297,7 @@ class _Cutter:
         likely = np.flatnonzero((gains > 0) & (gains / self.scale > least))
         n_classes = level.total.shape[1]
         size = at[likely] - begin[likely] + 1
-        runs = _ranges(begin[likely], size)
+        runs = _concatenated_ranges(begin[likely], size)
         key = np.repeat(np.arange(likely.size), size) * n_classes + level.label[runs]
         weights = None if level.size is None else level.size[runs]
         left = np.bincount(key, weights, minlength=likely.size * n_classes).astype(np.intp)
@@ -307,7 +309,7 @@ class _Cutter:
         pays = gains[likely] / self.scale > price
         return likely[pays], left[pays]
 
-    def _parts(self, level: _Level, accepted: Index, at: Index, left: Index) -> _Level:
+    def _parts(self, level: _Segments, accepted: Index, at: Index, left: Index) -> _Segments:
         """The two parts of every cut segment, without those that no cut can divide."""
         n_classes = left.shape[1]
         begin = (np.cumsum(level.length) - level.length)[accepted]
@@ -318,12 +320,12 @@ class _Cutter:
         length = np.stack([middle - begin, end - middle], axis=1).ravel()
         bits = total.sum(axis=1) * self._entropy(total)
         alive = np.flatnonzero((bits > 0) & (bits > self._least_price(total)) & (length > 1))
-        runs = _ranges(start[alive], length[alive])
+        runs = _concatenated_ranges(start[alive], length[alive])
         label = level.label[runs]
         key = np.repeat(np.arange(alive.size), length[alive]) * n_classes + label
         may_cut = level.may_cut[runs]
         may_cut[np.cumsum(length[alive]) - 1] = False  # what follows is another segment
-        return _Level(
+        return _Segments(
             np.repeat(level.column[accepted], 2)[alive],
             length[alive],
             total[alive],
@@ -352,10 +354,10 @@ class _Cutter:
         return (self.f[n] - self.f[total].sum(axis=1)) / (self.scale * np.maximum(n, 1))
 
 
-def _whole(runs: _Runs, totals: Index) -> _Level:
+def _whole(runs: _Runs, totals: Index) -> _Segments:
     """One segment for each column."""
     m = runs.length.size
-    return _Level(
+    return _Segments(
         np.arange(m),
         runs.length,
         totals,
@@ -375,7 +377,7 @@ def _between(value: Array, place: Index) -> Array:
     return np.where((low <= middle) & (middle < high), middle, low)
 
 
-def _ranges(start: Index, length: Index) -> Any:
+def _concatenated_ranges(start: Index, length: Index) -> Any:
     """start[0], start[0] + 1, ... for length[0] numbers, then the same from start[1], ..."""
     offset = start - (np.cumsum(length) - length)
     return np.arange(int(length.sum())) + np.repeat(offset, length)

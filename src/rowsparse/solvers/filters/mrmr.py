@@ -1,8 +1,7 @@
-"""mRMR: the feature that tells most of the targets and repeats least of what is chosen already.
+"""mRMR: choose features of much relevance to the targets and little redundancy (Ding & Peng).
 
-The greedy search asks for one column of redundancies a step: mutual information with all features,
-or correlations. What it chooses from is held as one byte an entry for the first, not at all for
-the second.
+Each step of the greedy search needs the redundancies of one feature with all others: mutual
+information, from states of one byte an entry, or correlations, from the data as they are.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from rowsparse.solvers.filters.univariate import (
 __all__ = [
     "CRITERIA",
     "Criterion",
-    "Greedy",
-    "Selection",
+    "GreedyResult",
+    "MrmrResult",
     "correlations",
     "greedy_mrmr",
     "mrmr",
@@ -44,15 +43,15 @@ Criterion = Literal["mid", "miq", "fcd", "fcq"]
 CRITERIA = ("mid", "miq", "fcd", "fcq")
 Redundancy = Callable[[int], Array]
 
-# What keeps the quotients finite: added to the mean information, least of each correlation.
+# Keep the quotients finite: added to the mean information, and the least correlation.
 _MIQ_OFFSET = 0.01
 _FCQ_FLOOR = 1e-3
-# Redundancies that are kept for the next target: 32 MB.
+# Redundancies that are cached for the next target: 32 MB.
 _KEPT_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
-class Greedy:
+class GreedyResult:
     """The features in the order in which they were chosen, and their scores at that time."""
 
     order: Index
@@ -66,7 +65,7 @@ def greedy_mrmr(
     k: int,
     *,
     criterion: Criterion,
-) -> Greedy:
+) -> GreedyResult:
     """Choose k features one by one.
 
     Parameters
@@ -88,16 +87,16 @@ def greedy_mrmr(
         still[chosen[-1]] = False
         step = redundancy(chosen[-1])
         total += np.maximum(step, _FCQ_FLOOR) if criterion == "fcq" else step
-        score = _score(relevance, total / len(chosen), criterion)
-        endless = still & np.isinf(relevance)
-        preference = np.where(endless, -total, -np.inf) if endless.any() else score
+        score = _criterion_values(relevance, total / len(chosen), criterion)
+        infinite = still & np.isinf(relevance)
+        preference = np.where(infinite, -total, -np.inf) if infinite.any() else score
         best = int(np.argmax(np.where(still, preference, -np.inf)))
         chosen.append(best)
         scores.append(float(score[best]))
-    return Greedy(np.array(chosen, dtype=np.intp), np.array(scores))
+    return GreedyResult(np.array(chosen, dtype=np.intp), np.array(scores))
 
 
-def _score(relevance: Array, mean: Array, criterion: Criterion) -> Array:
+def _criterion_values(relevance: Array, mean: Array, criterion: Criterion) -> Array:
     if criterion in ("mid", "fcd"):
         return relevance - mean
     return relevance / (mean + _MIQ_OFFSET if criterion == "miq" else mean)
@@ -167,10 +166,11 @@ class _Source(ABC):
 
 class _Information(_Source):
     def __init__(
-        self, X: Any, Y: Array, task: str, method: Discretization, alpha: float, bins: int
+        self, X: Any, Y: Array, task: str, method: Discretization, bins: int, bin_width: float
     ) -> None:
         labels = Y.argmax(axis=1) if task == "classification" else Y[:, 0].astype(np.intp)
-        self._states = States(discretize(X, method, labels=labels, alpha=alpha, bins=bins))
+        codes = discretize(X, method, labels=labels, bins=bins, bin_width=bin_width)
+        self._states = States(codes)
         if task == "classification":
             self.relevance = self._states.with_classes(labels)[None]
         else:
@@ -194,7 +194,7 @@ class _Variance(_Source):
 
 # ------------------------------------------------------------------------------ the method
 @dataclass(frozen=True)
-class Selection:
+class MrmrResult:
     """What mRMR chose.
 
     Attributes
@@ -221,12 +221,12 @@ def mrmr(
     k: int,
     *,
     criterion: Criterion,
-    discretization: Discretization = "mean_std",
-    alpha: float = 0.5,
-    bins: int = 10,
-    pool: int | None = None,
-    aggregate: Aggregate = "mean",
-) -> Selection:
+    discretization: Discretization,
+    bins: int,
+    bin_width: float,
+    pool: int | None,
+    aggregate: Aggregate,
+) -> MrmrResult:
     """Choose k columns of X, none of them constant.
 
     Parameters
@@ -237,10 +237,10 @@ def mrmr(
     task : {"classification", "multilabel", "regression"}
     k : int
     criterion : {"mid", "miq", "fcd", "fcq"}
-    discretization, alpha, bins
+    discretization, bins, bin_width
         As in :func:`~rowsparse.solvers.filters.discretize.discretize`, for "mid" and "miq".
         "mdl" and "weka" take one label at a time: classes, one label, or ``aggregate="mean_rank"``.
-    pool : int, optional
+    pool : int or None
         How many of the most relevant features to choose from, at least k; None for all.
     aggregate : {"mean", "max", "mean_rank"}
         How several labels or numbers become one relevance; or by the mean place of a feature
@@ -249,7 +249,7 @@ def mrmr(
 
     def source(targets: Array) -> _Source:
         if criterion in ("mid", "miq"):
-            return _Information(X, targets, task, discretization, alpha, bins)
+            return _Information(X, targets, task, discretization, bins, bin_width)
         return _Variance(X, targets, task)
 
     one_by_one = aggregate == "mean_rank" and task != "classification" and Y.shape[1] > 1
@@ -263,8 +263,8 @@ def mrmr(
             [*common.relevance] if one_by_one else [aggregate_labels(common.relevance, rule)]
         )
         sources = [common] * len(relevances)
-    runs = _Runs(k, criterion, pool)
-    found = [runs.run(*pair) for pair in zip(sources, relevances, strict=True)]
+    searches = _GreedySearches(k, criterion, pool)
+    found = [searches.run(*pair) for pair in zip(sources, relevances, strict=True)]
     relevance = np.mean(relevances, axis=0)
     places = np.zeros(relevance.size)
     for greedy in found:
@@ -272,10 +272,10 @@ def mrmr(
     by_relevance = sources[0].by_relevance(relevance)
     order = by_relevance[np.argsort(-places[by_relevance], kind="stable")]
     scores = None if one_by_one else found[0].scores
-    return Selection(order, places / len(found), relevance, scores)
+    return MrmrResult(order, places / len(found), relevance, scores)
 
 
-class _Runs:
+class _GreedySearches:
     """Greedy searches among the most relevant features of one target after another."""
 
     def __init__(self, k: int, criterion: Criterion, pool: int | None) -> None:
@@ -283,7 +283,7 @@ class _Runs:
         self._pool = None if pool is None else max(k, pool)
         self._last: tuple[_Source, Index, Redundancy] | None = None
 
-    def run(self, source: _Source, relevance: Array) -> Greedy:
+    def run(self, source: _Source, relevance: Array) -> GreedyResult:
         by_relevance = source.by_relevance(relevance)[: self._pool]
         columns = np.sort(by_relevance)
         redundancy = self._redundancy(source, columns)
@@ -291,10 +291,10 @@ class _Runs:
         found = greedy_mrmr(
             relevance[columns], order, redundancy, self._k, criterion=self._criterion
         )
-        return Greedy(columns[found.order], found.scores)
+        return GreedyResult(columns[found.order], found.scores)
 
     def _redundancy(self, source: _Source, columns: Index) -> Redundancy:
-        """That of the last run again, with what it remembers, where nothing has changed."""
+        """The redundancies of these columns; those of the last run, with its cache, if the same."""
         last = self._last
         if last is None or last[0] is not source or not np.array_equal(last[1], columns):
             kept = lru_cache(maxsize=max(1, _KEPT_ENTRIES // columns.size))

@@ -19,7 +19,7 @@ from rowsparse.solvers.filters.class_statistics import GroupStatistics, group_st
 from rowsparse.solvers.filters.relevance import varying_labels
 
 __all__ = [
-    "Comparison",
+    "GroupPair",
     "Scatter",
     "against_the_rest",
     "between_and_within",
@@ -31,8 +31,8 @@ __all__ = [
     "varying",
 ]
 
-# The scatter of the larger side of a label comes from a difference: below this share of the
-# total it is rounding error.
+# The scatter of the larger side of a label is computed as a difference: below this share of
+# the total it is rounding error.
 _DIFFERENCE_NOISE = 1e-13
 
 
@@ -46,7 +46,7 @@ class Scatter:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class GroupPair:
     """Two groups of samples, for all columns: difference of means, sizes and scatters."""
 
     difference: Array
@@ -90,11 +90,11 @@ def by_score_then_between(scores: Array, between: Array, unit: Array) -> Index:
 
 
 # ----------------------------------------------------------------------------- two groups
-def pairs(groups: GroupStatistics) -> Iterator[Comparison]:
+def pairs(groups: GroupStatistics) -> Iterator[GroupPair]:
     """Every group with every later one."""
     for a in range(groups.weight.size):
         for b in range(a + 1, groups.weight.size):
-            yield Comparison(
+            yield GroupPair(
                 groups.mean[a] - groups.mean[b],
                 (float(groups.weight[a]), float(groups.weight[b])),
                 (groups.scatter[a], groups.scatter[b]),
@@ -102,7 +102,7 @@ def pairs(groups: GroupStatistics) -> Iterator[Comparison]:
             )
 
 
-def against_the_rest(groups: GroupStatistics) -> Iterator[Comparison]:
+def against_the_rest(groups: GroupStatistics) -> Iterator[GroupPair]:
     """Every group with all others together."""
     noise = groups.noise
     for a in range(groups.weight.size):
@@ -111,19 +111,19 @@ def against_the_rest(groups: GroupStatistics) -> Iterator[Comparison]:
         mean = rest.weight @ rest.mean / n
         scatter = rest.scatter.sum(axis=0) + rest.weight @ (rest.mean - mean) ** 2
         size = (float(groups.weight[a]), n)
-        yield Comparison(groups.mean[a] - mean, size, (groups.scatter[a], scatter), noise)
+        yield GroupPair(groups.mean[a] - mean, size, (groups.scatter[a], scatter), noise)
 
 
 def label_comparisons(
     X: object, Y: Array, weights: Array | None
-) -> tuple[list[Comparison], Index, GroupStatistics]:
+) -> tuple[list[GroupPair], Index, GroupStatistics]:
     """The samples with each label against those without it.
 
-    Only the smaller side of a label is summed; the other is what it leaves of all samples.
+    Only the smaller side of a label is summed; the other side is all samples minus it.
 
     Returns
     -------
-    comparisons : list of Comparison
+    comparisons : list of GroupPair
         One for each label that varies.
     labels : array of int
         Their numbers.
@@ -145,22 +145,20 @@ def label_comparisons(
         between = size[0] * size[1] / w.sum() * difference**2
         rest = total - groups.scatter[g] - between
         rest[rest <= _DIFFERENCE_NOISE * total] = 0.0
-        comparisons.append(
-            Comparison(difference, size, (groups.scatter[g], rest), everything.noise)
-        )
+        comparisons.append(GroupPair(difference, size, (groups.scatter[g], rest), everything.noise))
     return comparisons, labels, everything
 
 
-def t_values(pair: Comparison, *, equal_var: bool, ddof: int) -> Array | None:
+def t_values(pair: GroupPair, *, equal_var: bool, ddof: int) -> Array | None:
     """The t-statistic of the difference of two means, with its sign; None without variances.
 
     Parameters
     ----------
-    pair : Comparison
+    pair : GroupPair
     equal_var : bool
         Pooled variance, or each group its own (Welch).
     ddof : int
-        What is taken off the size of a group in its variance.
+        Subtracted from the size of a group in the denominator of its variance.
     """
     (a, b), (scatter_a, scatter_b) = pair.size, pair.scatter
     if (a + b <= 2 * ddof) if equal_var else (min(a, b) <= ddof):

@@ -20,7 +20,7 @@ from rowsparse.design import DenseDesign
 from rowsparse.rows import row_norms, top_rows
 from rowsparse.solvers.losses.base import Refits
 from rowsparse.solvers.losses.l21 import L21Loss
-from rowsparse.solvers.subset.gram import LeastSquares
+from rowsparse.solvers.subset.gram import GramProblem
 from rowsparse.solvers.subset.support import SupportState
 
 Kind = Literal["gain", "fall"]
@@ -129,7 +129,7 @@ class RobustExchanges:
     def state(self, support: Iterable[int], v: Array) -> SupportState:
         """Least squares on a support with sample weights v."""
         squared = self.loss.least_squares(v)
-        return SupportState(LeastSquares.of(squared.design, squared.Y), support)
+        return SupportState(GramProblem.of(squared.design, squared.Y), support)
 
     def smoothed(self, point: SupportPoint, share: float) -> SupportState:
         """That with the weights of a point, eps being a share of the median residual."""

@@ -19,7 +19,7 @@ from rowsparse.rows import row_norms, top_rows
 from rowsparse.solvers.losses.squared import SquaredLoss
 from rowsparse.solvers.proximal import Descent
 from rowsparse.solvers.solution import Monitor, Solution, scores_with_closeness, silent
-from rowsparse.solvers.subset.gram import LeastSquares
+from rowsparse.solvers.subset.gram import GramProblem
 
 # The steps have diverged once the loss is this many times that of the start and that of W = 0.
 _DIVERGED = 1e3
@@ -36,13 +36,13 @@ class RowsInUse:
     """
 
     loss: SquaredLoss
-    gram: LeastSquares = field(init=False)
+    gram: GramProblem = field(init=False)
     _support: Index | None = field(init=False, default=None)
     _columns: Array = field(init=False)
     _gram_rows: Array | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.gram = LeastSquares.of(self.loss.design, self.loss.Y)
+        self.gram = GramProblem.of(self.loss.design, self.loss.Y)
 
     def at(self, W: Array) -> tuple[float, Array]:
         """The loss and half its gradient."""

@@ -1,4 +1,4 @@
-"""Least squares on k features: greedy construction, and exchanges to the end of them.
+"""Least squares on k features: greedy growth and descent by exchanges.
 
 The problem is
 
@@ -10,85 +10,56 @@ ever selected are computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
+from rowsparse._deadline import NO_DEADLINE, Deadline
 from rowsparse.design import Design
 from rowsparse.solvers.subset.gram import (
-    GramRows,
-    LeastSquares,
+    GramProblem,
     first_best,
-    independent,
-    machine_eps,
     reduced_targets,
-    solve_positive,
     univariate_gains,
 )
-from rowsparse.solvers.subset.support import Effort, Exchange, SupportState
-
-__all__ = [
-    "Effort",
-    "Exchange",
-    "GramRows",
-    "LeastSquares",
-    "Mask",
-    "SupportState",
-    "descend",
-    "fill",
-    "first_best",
-    "forward",
-    "grow",
-    "independent",
-    "machine_eps",
-    "reduced_targets",
-    "solve_positive",
-    "univariate_gains",
-]
+from rowsparse.solvers.subset.support import Effort, SupportState
 
 
-def grow(state: SupportState, size: int, allowed: Mask, enough: float) -> bool:
-    """Add the best features up to a size; whether it was reached with gains above ``enough``."""
+def grow(state: SupportState, size: int, allowed: Mask, min_gain: float) -> bool:
+    """Add the best features up to a size; False if one gains ``min_gain`` or less before that."""
     eps = state.problem.eps
     while len(state.basis) < size:
         gains = state.addition_gains()
         gains[~allowed] = -np.inf
         p = first_best(gains, eps)
-        if not gains[p] > enough:
+        if not gains[p] > min_gain:
             return False
         state.problem.gram.fetch(p, gains)
-        if not state.add(p):  # nothing is left of it, which the updates had not shown
+        if not state.add(p):  # p is dependent, which rounding in the updates had hidden
             state.inert.remove(p)
             state.s[p] = 0.0
     return True
 
 
-def never() -> bool:
-    """The deadline that never comes."""
-    return False
-
-
 def descend(
     state: SupportState,
-    enough: float,
+    min_gain: float,
     allowed: Mask,
     *,
     fixed: int = 0,
     effort: Effort = "best",
-    late: Callable[[], bool] = never,
+    deadline: Deadline = NO_DEADLINE,
 ) -> bool:
-    """Apply the best exchange until none gains more than ``enough``; False if ``late`` first.
+    """Apply the best exchange until none gains more than ``min_gain``; False if time is up first.
 
     ``fixed`` and ``effort`` are those of :meth:`SupportState.best_exchange`.
     """
     objective = state.objective
-    while not late():
-        best = state.best_exchange(enough, allowed, fixed=fixed, effort=effort)
+    while not deadline.expired():
+        best = state.best_exchange(min_gain, allowed, fixed=fixed, effort=effort)
         if best is None or not state.exchange(best.out, best.into):
             return True
         before, objective = objective, state.objective
-        if not objective < before:  # a gain of rounding alone
+        if not objective < before:  # the gain was rounding error
             return True
     return False
 
@@ -98,8 +69,8 @@ def forward(
 ) -> Index:
     """Greedy forward selection by the exact gain, in the order of picking.
 
-    Once nothing gains any more, the features with the largest ||B_p||^2 / A_pp fill up to
-    exactly k, columns of zeros last. Ties go to the lowest index.
+    Once no feature gains anything, those with the largest ||B_p||^2 / A_pp are appended until
+    there are k, columns of zeros last. Ties go to the lowest index.
 
     Parameters
     ----------
@@ -122,7 +93,7 @@ def forward(
     >>> forward(design, np.array([[3.0], [0.0], [-3.0]]), 3)
     array([2, 0, 1])
     """
-    problem = LeastSquares.of(design, reduced_targets(Y), ridge=ridge)
+    problem = GramProblem.of(design, reduced_targets(Y), ridge=ridge)
     live = design.column_norms() > 0 if live is None else live
     state = SupportState(problem, capacity=k)
     grow(state, k, live, problem.eps * problem.total)
@@ -130,7 +101,7 @@ def forward(
 
 
 def fill(picked: list[int], strength: Array, live: Mask, k: int) -> Index:
-    """``picked`` and then the strongest others, those not ``live`` last."""
+    """The first k of ``picked`` and then the strongest others, those not ``live`` last."""
     order = np.lexsort((-strength, ~live))
     others = order[~np.isin(order, picked)]
     return np.concatenate([np.array(picked, dtype=np.intp), others])[:k]

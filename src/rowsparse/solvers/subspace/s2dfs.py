@@ -21,15 +21,16 @@ from rowsparse.solvers.solution import Monitor, Solution, silent
 from rowsparse.solvers.subset.gram import machine_eps
 from rowsparse.solvers.subspace.subspace import (
     improved_rows,
+    matrix_from_rows,
     same_set,
-    spread,
     subspace_solution,
-    varying,
     with_fixed_signs,
 )
 
 # Rounds of the inner step for one value of lam, as the authors run it.
 _INNER_ROUNDS = 30
+# Limit on the rounds of the choice of features that a start is made of; a handful is enough.
+_FEATURE_ROUNDS = 100
 # Up to this size the least eigenvalue comes from a dense matrix.
 _DENSE_SIZE = 300
 
@@ -55,7 +56,7 @@ class ClassScatter:
         total = design.column_norms() ** 2
         between = np.minimum((design.rmatmul(Q) ** 2).sum(axis=1), total)
         within = total - between
-        # What is left of a column that its classes explain is rounding error.
+        # If the classes explain a column, the rest of its scatter is rounding error.
         within[within <= 1e3 * machine_eps(design) * total] = 0.0
         scale = within.sum() or total.sum()
         return cls(design, Q, between, within, 1e-12 * float(scale) / total.size)
@@ -79,13 +80,13 @@ class ClassScatter:
 
 
 def trace_ratio_features(
-    scatter: ClassScatter, k: int, *, max_iter: int = 100
+    scatter: ClassScatter, k: int, *, max_iter: int
 ) -> tuple[Index, list[float], bool]:
     """The k features of largest sum S_b / sum S_w: the global maximum for m = k.
 
     By lam <- ratio of the k largest S_b - lam S_w, which rises to the maximum (Nie et al. 2008).
     """
-    varies = varying(scatter.design)
+    varies = scatter.design.column_norms() > 0
     history: list[float] = []
     rows, lam = np.empty(0, dtype=np.intp), 0.0
     for _ in range(max_iter):
@@ -100,7 +101,7 @@ def trace_ratio_features(
 
 
 def trace_ratio_exact(
-    design: Design, Y: Array, k: int, *, max_iter: int = 100, monitor: Monitor = silent
+    design: Design, Y: Array, k: int, *, max_iter: int, monitor: Monitor = silent
 ) -> Solution:
     """Solve the problem with m = k components, where W only says which features are chosen.
 
@@ -126,7 +127,7 @@ def trace_ratio_exact(
     rows, history, converged = trace_ratio_features(scatter, k, max_iter=max_iter)
     monitor(history[-1])
     rows = np.sort(rows)
-    W = spread(rows, np.eye(k), design.shape[1])
+    W = matrix_from_rows(rows, np.eye(k), design.shape[1])
     margin = scatter.between - history[-1] * scatter.within
     return subspace_solution(W, rows, history, margin - margin.min(), len(history), converged)
 
@@ -137,10 +138,9 @@ def trace_ratio(
     k: int,
     m: int,
     *,
-    start: Array | None = None,
-    rng: np.random.Generator | None = None,
-    max_iter: int = 50,
-    tol: float = 1e-10,
+    start: Array,
+    max_iter: int,
+    tol: float,
     monitor: Monitor = silent,
 ) -> Solution:
     """Raise the ratio as published: A = S_b - lam S_w, shifted, and its inner step.
@@ -153,10 +153,8 @@ def trace_ratio(
         One-hot classes.
     k, m : int
         Number of features and of components, m <= k.
-    start : array of shape (d, m), optional
-        With orthonormal columns; by default the basis of a matrix of uniform numbers.
-    rng : Generator, optional
-        Draws the start where none is given.
+    start : array of shape (d, m)
+        With orthonormal columns, see :func:`random_start` and :func:`start_at_features`.
     max_iter, tol : int, float
         Limit on the values of lam, and the relative change at which it stops.
     monitor : Monitor
@@ -169,9 +167,6 @@ def trace_ratio(
     """
     d = design.shape[1]
     scatter, spectrum, b = _reduced(ClassScatter.of(design, Y))
-    if start is None:
-        rng = np.random.default_rng(0) if rng is None else rng
-        start = np.linalg.qr(rng.random((d, m)))[0]
     W, rows, p = start, None, np.zeros(d)
     lam, converged = scatter.ratio(W), False
     history: list[float] = []
@@ -189,20 +184,25 @@ def trace_ratio(
     return subspace_solution(W, rows, history, np.maximum(p, 0.0), n_iter, converged)
 
 
+def random_start(d: int, m: int, rng: np.random.Generator) -> Array:
+    """An orthonormal basis (d x m) of the columns of a matrix of uniform numbers."""
+    return np.asarray(np.linalg.qr(rng.random((d, m)))[0])
+
+
 def start_at_features(design: Design, Y: Array, k: int, m: int) -> Array:
     """A start at the exact choice for m = k: the m best directions among these features."""
     scatter = ClassScatter.of(design, Y)
-    rows, history, _ = trace_ratio_features(scatter, k)
+    rows, history, _ = trace_ratio_features(scatter, k, max_iter=_FEATURE_ROUNDS)
     block = design.columns(rows).astype(np.float64, copy=False)
     A = block.T @ scatter.middle(history[-1], block)
     vectors = eigh((A + A.T) / 2.0, subset_by_index=(k - m, k - 1))[1]
-    return spread(rows, vectors[:, ::-1], design.shape[1])
+    return matrix_from_rows(rows, vectors[:, ::-1], design.shape[1])
 
 
 def _inner(
     scatter: ClassScatter, W: Array, rows: Index | None, k: int, lam: float, shift: float
 ) -> tuple[Array, Index, Array]:
-    """Raise tr(W'AW) for A = S_b - lam S_w + shift I, until nothing moves or for 30 rounds."""
+    """Raise tr(W'AW) for A = S_b - lam S_w + shift I, until the rows stay the same."""
     value = -np.inf
     for _ in range(_INNER_ROUNDS):
         G, p, new = improved_rows(
@@ -219,7 +219,7 @@ def _inner(
             break
         # A singular G_I is completed by the SVD to an orthonormal basis.
         rows = np.sort(new)
-        W = spread(rows, np.linalg.svd(G[rows], full_matrices=False)[0], W.shape[0])
+        W = matrix_from_rows(rows, np.linalg.svd(G[rows], full_matrices=False)[0], W.shape[0])
     assert rows is not None
     return W, rows, p
 
@@ -240,7 +240,7 @@ def _reduced(scatter: ClassScatter) -> tuple[ClassScatter, Array, Array]:
     values, vectors = values[kept], vectors[:, kept]
     root = np.sqrt(values)[:, None]
     b = vectors.T @ scatter.design.rmatmul(scatter.Q)
-    varies = varying(scatter.design).astype(np.float64)
+    varies = (scatter.design.column_norms() > 0).astype(np.float64)
     design = DenseDesign(root * vectors.T, mean=None, inv_scale=varies)
     return replace(scatter, design=design, Q=b / root), values, b
 

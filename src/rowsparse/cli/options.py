@@ -1,0 +1,237 @@
+"""The options of the commands on a table, as typer reads them."""
+
+import shlex
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import typer
+
+__all__ = ["CompareOptions", "Data", "Debug", "PathOptions", "SelectOptions", "TableOptions"]
+
+# Options that say where and how results are shown, not what they are.
+_NOT_RECORDED = ("data", "out", "report", "quiet", "debug")
+
+
+class TargetKind(StrEnum):
+    """What the target holds."""
+
+    auto = "auto"
+    classification = "classification"
+    multilabel = "multilabel"
+    regression = "regression"
+
+
+class ImputeMethod(StrEnum):
+    """What replaces a missing value."""
+
+    median = "median"
+
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        help="The table: .csv, .tsv (also .gz), .parquet, .arrow, .feather, .npz, .mat or .h5ad.",
+        show_default=False,
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        help="Column to predict; several as 'a,b,c' or 'label_*'.",
+        show_default=False,
+    ),
+]
+Drop = Annotated[str | None, typer.Option(help="Columns to leave out.", show_default=False)]
+Task = Annotated[TargetKind, typer.Option(help="What the target holds.")]
+Impute = Annotated[
+    ImputeMethod | None,
+    typer.Option(help="Fill missing values; otherwise they are refused.", show_default=False),
+]
+Include = Annotated[
+    str | None, typer.Option(help="Columns that must be selected.", show_default=False)
+]
+Exclude = Annotated[
+    str | None, typer.Option(help="Columns that must not be selected.", show_default=False)
+]
+Alpha = Annotated[
+    float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
+]
+Folds = Annotated[int, typer.Option("--cv", help="Number of folds of the cross-validation.")]
+KMax = Annotated[int, typer.Option("--k-max", help="The largest number of features to try.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.", min=0)]
+Jobs = Annotated[
+    int | None,
+    typer.Option(help="Number of threads; the answer is the same.", min=1, show_default=False),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for the results; named after the table if not given.", show_default=False
+    ),
+]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+class TableOptions:
+    """Options that all commands on a table have, declared as fields by each of them."""
+
+    command: ClassVar[str]
+    data: Path
+    target: str | None
+    drop: str | None
+    impute: ImputeMethod | None
+    task: TargetKind
+    cv: int
+    seed: int
+    jobs: int | None
+    out: Path | None
+    report: bool
+    quiet: bool
+
+    @property
+    def folder(self) -> Path:
+        """Where the results go."""
+        if self.out is not None:
+            return self.out
+        stem = self.data.name.removesuffix(".gz").rpartition(".")[0] or self.data.name
+        return Path(f"{stem}-{self.command}")
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """All that it takes to repeat the command; kept in the result."""
+        from rowsparse.cli.settings import flag
+
+        words = ["rowsparse", self.command, str(self.data)]
+        chosen: dict[str, Any] = {}
+        for field in fields(self):  # type: ignore[arg-type]
+            if field.name in _NOT_RECORDED:
+                continue
+            value = getattr(self, field.name)
+            chosen[field.name] = str(value) if isinstance(value, StrEnum | Path) else value
+            if value is True:
+                words.append(flag(field.name))
+            elif value is not None and value is not False:
+                text = str(value)
+                # Only after "=" may a value begin with a dash.
+                name = flag(field.name)
+                words += [f"{name}={text}"] if text.startswith("-") else [name, text]
+        return {"command": shlex.join(words), "data": str(self.data), **chosen}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectOptions(TableOptions):
+    """Pick the k features of a table that serve the prediction together."""
+
+    command: ClassVar[str] = "select"
+    data: Data
+    target: Target = None
+    k: Annotated[
+        str,
+        typer.Option(
+            "-k", help="Number of features, or 'auto': by cross-validation.", show_default=False
+        ),
+    ]
+    method: Annotated[str, typer.Option(help="See 'rowsparse methods'.")] = "topk"
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Prove how close to the best choice it is.")
+    ] = False
+    proof: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for the proof of --certify, step by step; see 'rowsparse verify'.",
+            show_default=False,
+        ),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds for search and proof; 10 with --certify.", show_default=False),
+    ] = None
+    alpha: Alpha = None
+    include: Include = None
+    exclude: Exclude = None
+    drop: Drop = None
+    impute: Impute = None
+    task: Task = TargetKind.auto
+    cv: Folds = 5
+    k_max: KMax = 30
+    stability: Annotated[
+        int | None,
+        typer.Option(
+            help="Subsamples for the selection frequencies; 0 for none. By default 20, or 5 of a "
+            "large table.",
+            show_default=False,
+        ),
+    ] = None
+    image: Annotated[
+        str | None,
+        typer.Option(
+            help="The columns are pixels, as in 28x28 (height x width).", show_default=False
+        ),
+    ] = None
+    transform: Annotated[bool, typer.Option("--transform", help="Write the reduced table too.")] = (
+        False
+    )
+    seed: Seed = 0
+    jobs: Jobs = None
+    out: Out = None
+    report: Report = True
+    quiet: Quiet = False
+    debug: Debug = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(TableOptions):
+    """Judge several methods on samples that took no part in the selection."""
+
+    command: ClassVar[str] = "compare"
+    data: Data
+    target: Target = None
+    k: Annotated[
+        str, typer.Option("-k", help="Numbers of features, as in 5,10,20.", show_default=False)
+    ]
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Methods, as in topk,rfs,relieff, or 'all'; see 'rowsparse methods'.",
+            show_default=False,
+        ),
+    ] = None
+    drop: Drop = None
+    impute: Impute = None
+    task: Task = TargetKind.auto
+    cv: Folds = 5
+    seed: Seed = 0
+    jobs: Jobs = None
+    out: Out = None
+    report: Report = True
+    quiet: Quiet = False
+    debug: Debug = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathOptions(TableOptions):
+    """Show the best features for every k, and what each further one is worth."""
+
+    command: ClassVar[str] = "path"
+    data: Data
+    target: Target = None
+    k_max: KMax = 30
+    alpha: Alpha = None
+    include: Include = None
+    exclude: Exclude = None
+    drop: Drop = None
+    impute: Impute = None
+    task: Task = TargetKind.auto
+    cv: Folds = 5
+    seed: Seed = 0
+    jobs: Jobs = None
+    out: Out = None
+    report: Report = True
+    quiet: Quiet = False
+    debug: Debug = False

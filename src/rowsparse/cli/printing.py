@@ -1,0 +1,212 @@
+"""Results as tables on the terminal; names in the data are printed as text, on one line, cut."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from rowsparse.workflow.proof_files import CheckedProof
+    from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
+
+__all__ = [
+    "plain",
+    "print_checked",
+    "print_comparison",
+    "print_path",
+    "print_proof",
+    "print_selection",
+]
+
+# Further rows are in the files only.
+_MOST_ROWS = 50
+_ISOLATES = str.maketrans("", "", "\u2068\u2069")
+
+
+def plain(text: object, width: int = 40) -> str:
+    """Any text on one line of at most so many columns, without control characters."""
+    from rowsparse.report.names import shown
+
+    return shown(text, width)
+
+
+def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> None:
+    """The ranked features, and in three sentences what they are worth."""
+    console = _console()
+    table = _table(f"{result.k} of {result.data.n_features:,} features, by {result.method}")
+    table.add_column("Rank", justify="right")
+    table.add_column("Feature", overflow="fold")
+    table.add_column("Score", justify="right")
+    table.add_column("Selected in", justify="right")
+    table.add_column("Speaks for")
+    for feature in result.features[:_MOST_ROWS]:
+        often = "" if feature.frequency is None else f"{100 * feature.frequency:.0f} %"
+        cells = [str(feature.rank), plain(feature.name), _number(feature.score), often]
+        table.add_row(*map(_text, cells), _text(plain(feature.speaks_for, 30)))
+    console.print(table)
+    _more(console, len(result.features))
+    for sentence in _sentences(result):
+        _print(console, sentence)
+    _notes(console, result.data.notes)
+    _files(console, out, written)
+
+
+def print_checked(checked: CheckedProof) -> None:
+    """What the check of a proof found, in three sentences."""
+    from rowsparse.report.numbers import percent_up
+
+    console = _console()
+    problem = checked.proof.problem
+    k, d = problem.k, problem.n_features
+    _print(console, f"{k} of {d:,} columns: {plain(', '.join(checked.features), 400)}.")
+    _print(
+        console,
+        f"Their objective is {checked.objective:.10g}. No other choice has one below "
+        f"{checked.lower_bound:.10g}: it can be lower by {percent_up(checked.gap)} at most.",
+    )
+    steps = f"All {len(checked.proof):,} steps of the proof were checked"
+    claimed = checked.proof
+    if checked.holds:
+        _print(console, f"{steps} against the table.")
+    elif not checked.is_same_data:
+        _print(
+            console,
+            f"{steps}, but against another table than the one it was made from: there, these "
+            f"columns had {claimed.objective:.10g}.",
+        )
+    else:
+        _print(console, f"{steps}; they do not give the {claimed.lower_bound:.10g} it claims.")
+
+
+def print_proof(path: Path, data: Path) -> None:
+    """Where a proof is, and how to check it."""
+    command = shlex.join(["rowsparse", "verify", str(path), str(data)])
+    _print(_console(), f"The proof is in {plain(str(path), 200)}; to check it: {command}")
+
+
+def _sentences(result: SelectionResult) -> list[str]:
+    from rowsparse.report import words
+
+    _, score, proof = words.summary(result)
+    sentences = [score]
+    if result.curve is not None:
+        sentences.append(words.curve_sentence(result.curve))
+    if result.stability is not None:
+        sentences.append(words.stability_sentence(result.stability))
+    return [*sentences, proof]
+
+
+def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -> None:
+    """Score, stability, redundancy and time of every method and number of features."""
+    curve, console = result.curve, _console()
+    metric = curve.metrics[0]
+    mean, sd = curve.mean(metric), curve.sd(metric)
+    repeats, seconds = curve.mean("redundancy"), curve.mean("seconds")
+    title = f"{metric.replace('_', ' ')} of {curve.estimators[0]} on held-out folds"
+    table = _table(title)
+    table.add_column("Method", style="bold")
+    for heading in ("k", "Score", "Stability", "Redundancy", "Seconds"):
+        table.add_column(heading, justify="right")
+    best = np.nanmax(mean, axis=0) if np.isfinite(mean).any() else np.full(len(curve.ks), np.nan)
+    for i, name in enumerate(curve.selectors):
+        for j, k in enumerate(curve.ks):
+            if not math.isfinite(mean[i, j]):
+                table.add_row(_text(name), str(k), "failed", "", "", "")
+                continue
+            text = f"{mean[i, j]:.3f} ± {sd[i, j]:.3f}"
+            table.add_row(
+                _text(name),
+                str(k),
+                _text(text, "bold" if mean[i, j] == best[j] else ""),
+                _number(curve.stability(name, k)[0]),
+                _number(repeats[i, j]),
+                f"{seconds[i, j]:.3f}",
+            )
+        table.add_section()
+    console.print(table)
+    _notes(console, result.data.notes)
+    _files(console, out, written)
+
+
+def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
+    """Objective, score, and the features that enter and leave at each k."""
+    console, curve = _console(), result.curve
+    table = _table(f"The best features for every k up to {result.ks[-1]}")
+    for heading in ("k", "Objective", curve.metric.replace("_", " ")):
+        table.add_column(heading, justify="right")
+    table.add_column("In", overflow="fold")
+    table.add_column("Out", overflow="fold")
+    before: set[int] = set()
+    for at, k in enumerate(result.ks[:_MOST_ROWS]):
+        now = set(result.supports[at].tolist())
+        score = f"{curve.mean[at]:.3f} ± {curve.sd[at]:.3f}"
+        table.add_row(
+            str(k),
+            _number(result.objectives[at]),
+            _text(score, "bold" if k == curve.chosen_k else ""),
+            _text(_names(result, now - before)),
+            _text(_names(result, before - now)),
+        )
+        before = now
+    console.print(table)
+    _more(console, len(result.ks))
+    _print(
+        console,
+        f"Best score with {curve.best_k}; within one standard error of it with {curve.chosen_k}.",
+    )
+    _notes(console, result.data.notes)
+    _files(console, out, written)
+
+
+def _names(result: PathResult, columns: set[int]) -> str:
+    return ", ".join(plain(result.names[j], 24) for j in sorted(columns))
+
+
+# ------------------------------------------------------------------------------------- the parts
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def _table(title: str) -> Table:
+    from rich.table import Table
+
+    return Table(title=_text(title), title_justify="left")
+
+
+def _text(text: str, style: str = "") -> Any:
+    """Text that is not read as markup."""
+    from rich.text import Text
+
+    return Text(text.translate(_ISOLATES), style=style)
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.4g}"
+
+
+def _print(console: Console, sentence: str) -> None:
+    console.print(_text(sentence), soft_wrap=True)
+
+
+def _more(console: Console, count: int) -> None:
+    if count > _MOST_ROWS:
+        _print(console, f"… and {count - _MOST_ROWS:,} more in the files.")
+
+
+def _notes(console: Console, notes: tuple[str, ...]) -> None:
+    for note in notes:
+        console.print(_text(f"· {plain(note, 400)}", "dim"), soft_wrap=True)
+
+
+def _files(console: Console, out: Path, written: list[Path]) -> None:
+    names = ", ".join(path.name for path in written)
+    _print(console, f"Written to {plain(out, 200)}: {names}")

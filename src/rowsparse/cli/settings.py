@@ -1,0 +1,150 @@
+"""Options of the commands as settings of the workflow, and settings as flags of the commands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from rowsparse.workflow.messages import InputError, Message, setting, shown
+from rowsparse.workflow.settings import (
+    CompareSettings,
+    PathSettings,
+    SelectSettings,
+    TableSettings,
+)
+
+if TYPE_CHECKING:
+    from rowsparse.cli.options import CompareOptions, PathOptions, SelectOptions, TableOptions
+
+__all__ = [
+    "compare_settings",
+    "flag",
+    "path_settings",
+    "select_settings",
+    "table_settings",
+    "with_flags",
+]
+
+# What is called at the command line otherwise than in Python, apart from dashes.
+_FLAGS = {
+    "k": "-k",
+    "image_shape": "--image",
+    "n_jobs": "--jobs",
+    "write_reduced": "--transform",
+    "list_selectors": "rowsparse methods",
+}
+
+
+# -------------------------------------------------------------------------- settings as flags
+def flag(setting: str) -> str:
+    """What a setting is called at the command line.
+
+    >>> flag("k_max"), flag("image_shape")
+    ('--k-max', '--image')
+    """
+    return _FLAGS.get(setting, "--" + setting.replace("_", "-"))
+
+
+def with_flags(message: str) -> str:
+    """A sentence of the workflow with settings as flags.
+
+    >>> with_flags(Message(f"{setting('image_shape', (2, 3))} has 6 pixels."))
+    '--image 2x3 has 6 pixels.'
+    """
+    return message.spelled(_typed) if isinstance(message, Message) else message
+
+
+def _typed(setting: str, value: Any) -> str:
+    """A setting as it is typed, with its value if it has one."""
+    words = "x".join(map(str, value)) if isinstance(value, tuple) else value
+    return flag(setting) if value is None else f"{flag(setting)} {words}"
+
+
+# ------------------------------------------------------------------------ options as settings
+def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSettings:
+    """How the table is read."""
+    return TableSettings(
+        target=options.target,
+        drop=options.drop,
+        impute=options.impute and str(options.impute),
+        task=str(options.task),
+        keep_all=keep_all,
+    )
+
+
+def select_settings(options: SelectOptions) -> SelectSettings:
+    """What ``rowsparse select`` asks for."""
+    if options.proof and not options.certify:
+        raise InputError(
+            f"{setting('proof')} needs {setting('certify')}: without it there is nothing to write."
+        )
+    if options.proof and not options.proof.parent.is_dir():
+        raise InputError(f"{setting('proof')}: there is no folder {str(options.proof.parent)!r}.")
+    return SelectSettings(
+        **_same_names(SelectSettings, options),
+        k=_count(options.k),
+        keep_proof=options.proof is not None,
+        image_shape=_image_shape(options.image),
+    )
+
+
+def compare_settings(options: CompareOptions) -> CompareSettings:
+    """What ``rowsparse compare`` asks for."""
+    methods = None if options.methods is None else _parts(options.methods)
+    return CompareSettings(
+        **_same_names(CompareSettings, options), k=_counts(options.k), methods=methods
+    )
+
+
+def path_settings(options: PathOptions) -> PathSettings:
+    """What ``rowsparse path`` asks for."""
+    return PathSettings(**_same_names(PathSettings, options))
+
+
+def _same_names(kind: type, options: TableOptions) -> dict[str, Any]:
+    """The options that are settings of that kind as they are."""
+    parsed = ("k", "methods")
+    names = [field.name for field in fields(kind) if field.name not in parsed]
+    shared = {name: getattr(options, name) for name in names if hasattr(options, name)}
+    return shared | {"n_jobs": options.jobs}
+
+
+def _count(text: str) -> int | Literal["auto"]:
+    """The number of features, or "auto"."""
+    if text.strip().lower() == "auto":
+        return "auto"
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(
+            f"{setting('k')} must be a whole number or 'auto'; got {shown(text)}."
+        ) from None
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    """Numbers of features with commas between."""
+    try:
+        counts = sorted({int(part) for part in _parts(text)})
+    except ValueError:
+        counts = []
+    if not counts:
+        raise InputError(f"{setting('k')} must be whole numbers, as in 5,10,20; got {shown(text)}.")
+    return tuple(counts)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    """What stands between commas, each once."""
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _image_shape(text: str | None) -> tuple[int, int] | None:
+    """Height and width, as in "28x28"."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d+)\s*[x×,]\s*(\d+)\s*", text)
+    if match is None or 0 in (int(match[1]), int(match[2])):
+        raise InputError(
+            f"{setting('image_shape')} must be height x width, as in 28x28; got {shown(text)}."
+        )
+    return int(match[1]), int(match[2])

@@ -1,0 +1,211 @@
+"""The commands on a table: read, run, write, print."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, TypeVar
+
+from rowsparse.cli.display import Display
+from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
+
+if TYPE_CHECKING:
+    from rowsparse.cli.options import CompareOptions, PathOptions, SelectOptions, TableOptions
+    from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
+    from rowsparse.workflow.settings import TableSettings
+    from rowsparse.workflow.table import Table
+
+__all__ = ["run_compare", "run_path", "run_select", "run_verify"]
+
+Result = TypeVar("Result", "SelectionResult", "ComparisonResult", "PathResult")
+
+
+def run_select(options: SelectOptions) -> int:
+    """``rowsparse select``."""
+    from rowsparse.cli.settings import select_settings, table_settings
+
+    settings = select_settings(options)
+    reading = table_settings(options, keep_all=settings.image_shape is not None)
+    with _folder(options.folder), _display(options) as display:
+        table, seconds = _read(options.data, reading, display, "select")
+        from rowsparse.workflow.proof_files import write_proof
+        from rowsparse.workflow.reduced_table import write_reduced
+        from rowsparse.workflow.select import select
+        from rowsparse.workflow.writing import write_selection
+
+        result = _recorded(select(table, settings, progress=display), options, seconds)
+        display("Writing the results")
+        page = _page(options, "selection_page", result)
+        written = write_selection(options.folder, result)
+        if options.transform:
+            written.append(write_reduced(options.folder, table, result))
+        proof = options.proof
+        if proof and result.proof is not None:
+            proof = write_proof(proof, result.proof, table, reading)
+        written += _write_page(options, page)
+    if not options.quiet:
+        from rowsparse.cli.printing import print_proof, print_selection
+
+        print_selection(result, options.folder, written)
+        if proof:
+            print_proof(proof, options.data)
+    _complain_of(result.warnings)
+    return DONE if result.converged else WARNED
+
+
+def run_verify(proof: Path, data: Path) -> int:
+    """``rowsparse verify``."""
+    from rowsparse.cli.printing import print_checked
+    from rowsparse.workflow.proof_files import check_proof
+
+    checked = check_proof(proof, data)
+    print_checked(checked)
+    return DONE if checked.holds else WARNED
+
+
+def run_compare(options: CompareOptions) -> int:
+    """``rowsparse compare``."""
+    from rowsparse.cli.settings import compare_settings, table_settings
+
+    settings = compare_settings(options)
+    with _folder(options.folder), _display(options) as display:
+        table, seconds = _read(options.data, table_settings(options), display, "compare")
+        from rowsparse.workflow.compare import compare
+        from rowsparse.workflow.writing import write_comparison
+
+        result = _recorded(compare(table, settings, progress=display), options, seconds)
+        page = _page(options, "comparison_page", result)
+        written = write_comparison(options.folder, result) + _write_page(options, page)
+    if not options.quiet:
+        from rowsparse.cli.printing import print_comparison
+
+        print_comparison(result, options.folder, written)
+    _complain_of(result.warnings)
+    return WARNED if result.warnings else DONE
+
+
+def run_path(options: PathOptions) -> int:
+    """``rowsparse path``."""
+    from rowsparse.cli.settings import path_settings, table_settings
+
+    settings = path_settings(options)
+    with _folder(options.folder), _display(options) as display:
+        table, seconds = _read(options.data, table_settings(options), display, "path")
+        from rowsparse.workflow.path import find_path
+        from rowsparse.workflow.writing import write_path
+
+        result = _recorded(find_path(table, settings, progress=display), options, seconds)
+        page = _page(options, "path_page", result)
+        written = write_path(options.folder, result) + _write_page(options, page)
+    if not options.quiet:
+        from rowsparse.cli.printing import print_path
+
+        print_path(result, options.folder, written)
+    _complain_of(result.warnings)
+    return DONE
+
+
+# ------------------------------------------------------------------------------ what they share
+@contextmanager
+def _display(options: TableOptions) -> Iterator[Display]:
+    with interrupts() as check, Display(quiet=options.quiet, check=check) as display:
+        yield display
+
+
+@contextmanager
+def _folder(out: Path) -> Iterator[None]:
+    """The folder for the results; removed on an error if it is new and empty."""
+    from rowsparse.workflow.writing import prepare_folder
+
+    new = prepare_folder(out)
+    try:
+        yield
+    except BaseException:
+        if new and not any(out.iterdir()):
+            out.rmdir()
+        raise
+
+
+def _read(
+    path: Path, settings: TableSettings, display: Display, workflow: str
+) -> tuple[Table, float]:
+    """The table, and the seconds it took.
+
+    Meanwhile threads import the module of the workflow and compute the checksum of the file.
+    """
+    from rowsparse.workflow.loading import checksum
+    from rowsparse.workflow.table import read_table
+
+    display(f"Reading {path.name}")
+    started = perf_counter()
+    found: list[str] = []
+    helpers = [
+        threading.Thread(target=_ignoring_errors, args=(call,), daemon=True)
+        for call in (
+            lambda: import_module(f"rowsparse.workflow.{workflow}"),
+            lambda: found.append(checksum(path)),
+        )
+    ]
+    for helper in helpers:
+        helper.start()
+    try:
+        table = read_table(path, settings)
+    finally:
+        for helper in helpers:
+            helper.join()
+    return replace(table, sha256=found[0]), round(perf_counter() - started, 3)
+
+
+def _ignoring_errors(call: Callable[[], object]) -> None:
+    """Call a function whose errors occur again, and are reported, where its result is used."""
+    with suppress(Exception):
+        call()
+
+
+def _recorded(result: Result, options: TableOptions, seconds: float) -> Result:
+    """The result with the options of the command, the seconds of reading, and notes with flags."""
+    from rowsparse.cli.settings import with_flags
+
+    return replace(
+        result,
+        data=replace(result.data, notes=tuple(map(with_flags, result.data.notes))),
+        settings=options.record,
+        seconds={**result.seconds, "read": seconds},
+    )
+
+
+def _page(options: TableOptions, function: str, result: object) -> str | None:
+    """The report as a page of HTML, or None if it is not wanted or cannot be made."""
+    if not options.report:
+        return None
+    from rowsparse import report
+
+    try:
+        report.require_extra()
+    except ImportError as error:
+        complain(f"report.html is not written. {error}")
+        return None
+    page: str = getattr(report, function)(result)
+    return page
+
+
+def _write_page(options: TableOptions, page: str | None) -> list[Path]:
+    from rowsparse.workflow.writing import write_text
+
+    if page is None:
+        return []
+    path = options.folder / "report.html"
+    write_text(path, page)
+    return [path]
+
+
+def _complain_of(warnings: tuple[str, ...]) -> None:
+    from rowsparse.cli.printing import plain
+
+    for sentence in warnings:
+        complain(f"Note: {plain(sentence, 400)}")

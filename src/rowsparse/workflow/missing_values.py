@@ -1,0 +1,90 @@
+"""Missing values: counted and refused, or filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from rowsparse._arrays import Array, Index
+from rowsparse._text import counted, joined
+from rowsparse.workflow.categories import Encoded
+from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
+
+__all__ = ["fill_missing"]
+
+
+def fill_missing(
+    X: Any, names: list[str], text: Encoded, impute: str | None
+) -> tuple[Any, list[str]]:
+    """Replace missing values by medians; refuse them if ``impute`` is None.
+
+    Returns
+    -------
+    X : array or sparse matrix
+        Without missing values; zeros in columns without any value.
+    notes : list of str
+        Sentences on what was replaced.
+    """
+    values = X.data if sp.issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_complete = bool(np.isfinite(values.sum(dtype=np.float64)))
+    per_column = np.zeros(len(names), dtype=np.intp) if is_complete else _count_missing(X, names)
+    missing = {names[j]: int(per_column[j]) for j in np.flatnonzero(per_column).tolist()}
+    missing |= text.missing
+    if not missing:
+        return X, []
+    if impute is None:
+        raise _refusal(missing, len(names) + text.n_columns)
+    if sp.issparse(X) and per_column.any():
+        raise InputError("Missing values in a sparse matrix cannot be imputed: fill them first.")
+    notes = []
+    empty = per_column == X.shape[0]
+    if per_column.any():
+        X = _filled(X, per_column)
+    if empty.any():
+        gone = [name for name, yes in zip(names, empty, strict=True) if yes]
+        notes.append(f"Columns without any value: {quoted(gone)}.")
+    filled = counted(sum(missing.values()) - int(per_column[empty].sum()), "missing value")
+    for_text = " (text: its most frequent value)" if text.missing else ""
+    notes.append(
+        f"{filled} in {counted(len(missing), 'column')} replaced by the median of their column"
+        f"{for_text}, over all rows."
+    )
+    return X, notes
+
+
+def _count_missing(X: Any, names: list[str]) -> Index:
+    """Missing values of each column; infinity is refused."""
+    if sp.issparse(X):
+        csc = sp.csc_array(X)
+        column = np.repeat(np.arange(X.shape[1]), np.diff(csc.indptr))
+        infinite = np.unique(column[np.isinf(csc.data)])
+        missing = np.bincount(column[np.isnan(csc.data)], minlength=X.shape[1])
+    else:
+        infinite = np.flatnonzero(np.isinf(X).any(axis=0))
+        missing = np.isnan(X).sum(axis=0)
+    if infinite.size:
+        columns = [names[j] for j in infinite.tolist()]
+        raise InputError(f"{holding(columns)} infinity: clip or {setting('drop')}.")
+    return np.asarray(missing)
+
+
+def _filled(X: Array, per_column: Index) -> Array:
+    """Medians in place of missing values; zeros in columns without any value."""
+    X = np.array(X, order="F")
+    for j in np.flatnonzero(per_column).tolist():
+        gap = np.isnan(X[:, j])
+        X[gap, j] = 0.0 if gap.all() else np.median(X[~gap, j])
+    return X
+
+
+def _refusal(missing: dict[str, int], n_columns: int) -> InputError:
+    worst = sorted(missing.items(), key=lambda item: -item[1])[:3]
+    most = joined([f"{shown(name)} ({count:,})" for name, count in worst])
+    return InputError(
+        f"The table has {counted(sum(missing.values()), 'missing value')} in {len(missing):,} of "
+        f"{counted(n_columns, 'column')}, most in {most}: fill them with "
+        f"{setting('impute', 'median')}, or leave columns out with {setting('drop')}."
+    )

@@ -1,0 +1,135 @@
+"""Which selector is fitted to a table, with which parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any
+
+from rowsparse.selectors import SelectorInfo, get_selector, selector_info
+from rowsparse.workflow.messages import InputError, quoted, setting, shown
+from rowsparse.workflow.settings import MethodSettings
+from rowsparse.workflow.table import Table
+
+__all__ = ["Plan", "check_count", "make_plan"]
+
+# Default time limit of a proof.
+_PROOF_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A method with its parameters, and the table that it is fitted to."""
+
+    info: SelectorInfo
+    table: Table
+    params: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Name of the selector's class."""
+        return str(self.info.cls.__name__)
+
+    def accepts(self, parameter: str) -> bool:
+        """Whether the selector has a parameter of that name."""
+        return parameter in signature(self.info.cls).parameters
+
+    @property
+    def n_forced(self) -> int:
+        """How many features must be selected, those of a category counted once."""
+        return self.table.n_units_of(self.params.get("include", ()))
+
+    @property
+    def n_free(self) -> int:
+        """How many features may be selected, counted in the same way."""
+        return self.table.n_units - self.table.n_units_of(self.params.get("exclude", ()))
+
+    def selector(self, k: int) -> Any:
+        """The selector of k features."""
+        return get_selector(self.info.name, k, **self.params)
+
+    def quick(self, k: int) -> Any:
+        """The selector for the fits on parts of the samples: without restarts and proof."""
+        params = dict(self.params)
+        if self.info.name == "topk":
+            params |= {"certify": False, "keep_proof": False}
+            params |= {"time_limit": None, "n_restarts": 0}
+        return get_selector(self.info.name, k, **params)
+
+
+def check_count(k: int, n: int) -> None:
+    """Refuse more features than there are."""
+    if k > n:
+        raise InputError(f"{setting('k', int(k))} is more than the {n:,} columns to select from.")
+
+
+def _known_method(name: str, task: str) -> SelectorInfo:
+    """The method of that name; refused if it does not take such targets."""
+    info = selector_info(name)
+    if task not in info.tasks:
+        raise InputError(
+            f"{info.cls.__name__} takes targets for {' or '.join(info.tasks)}; these are for "
+            f"{task}."
+        )
+    return info
+
+
+def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
+    """Decide how a method will be called; refuse settings that it does not have."""
+    info = _known_method(settings.method, table.task)
+    accepted = signature(info.cls).parameters
+    if settings.certify and table.groups:
+        raise InputError(
+            f"Nothing can be proven of groups, and {quoted(list(table.groups))} is encoded as one: "
+            f"leave {setting('certify')} out, or the column with {setting('drop')}."
+        )
+    for name in ("certify", "alpha", "include", "time_limit"):
+        if getattr(settings, name) not in (None, False, "") and name not in accepted:
+            raise InputError(
+                f"{info.cls.__name__} has no {setting(name)}: leave it out, or take "
+                f"{setting('method', 'topk')}."
+            )
+    params: dict[str, Any] = {"task": table.task, "random_state": seed}
+    params = {name: value for name, value in params.items() if name in accepted}
+    if settings.alpha is not None:
+        params["alpha"] = settings.alpha
+    if settings.time_limit is not None:
+        params["time_limit"] = settings.time_limit
+    if settings.certify:
+        params |= {"certify": True, "keep_proof": settings.keep_proof}
+        params["time_limit"] = settings.time_limit or _PROOF_SECONDS
+    return _with_groups(_with_columns(Plan(info, table, params), settings))
+
+
+def _with_columns(plan: Plan, settings: MethodSettings) -> Plan:
+    """The plan with the columns that must, or must not, be selected."""
+    table, params = plan.table, dict(plan.params)
+    excluded = table.columns_of("exclude", settings.exclude)
+    included = table.columns_of("include", settings.include)
+    both = sorted(set(excluded) & set(included))
+    if both:
+        name = shown(table.names[both[0]])
+        raise InputError(f"{setting('include')} and {setting('exclude')} overlap in {name}.")
+    if included:
+        params["include"] = included
+    if excluded and plan.accepts("exclude"):
+        params["exclude"] = excluded
+    elif excluded:
+        note = f"{len(excluded)} columns were excluded before selecting."
+        table = table.without(excluded, note)
+    return replace(plan, table=table, params=params)
+
+
+def _with_groups(plan: Plan) -> Plan:
+    """The plan with categories as groups, and a note on how they will be selected."""
+    table = plan.table
+    if not table.groups:
+        return plan
+    names = quoted(list(table.groups))
+    if plan.accepts("feature_groups"):
+        note = f"The columns made of {names} are selected together or not at all, and count once."
+        groups = [part.tolist() for part in table.groups.values()]
+        plan = replace(plan, params=plan.params | {"feature_groups": groups})
+    else:
+        note = f"{plan.name} knows no groups: of {names} it may select single values."
+    return replace(plan, table=replace(table, notes=(*table.notes, note)))

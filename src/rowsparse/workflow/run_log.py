@@ -1,0 +1,87 @@
+"""What is recorded while a workflow runs: progress, seconds, warnings, versions."""
+
+from __future__ import annotations
+
+import platform
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Protocol
+
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = [
+    "CollectedWarnings",
+    "ProgressCallback",
+    "StepTimer",
+    "collect_warnings",
+    "silent",
+    "versions",
+]
+
+
+class ProgressCallback(Protocol):
+    """Called with what is being done, and with the share of it that is done, if known.
+
+    It may raise KeyboardInterrupt to stop the workflow.
+    """
+
+    def __call__(self, step: str, share: float | None = None) -> None: ...
+
+
+def silent(step: str, share: float | None = None) -> None:
+    """Show no progress."""
+
+
+@dataclass
+class StepTimer:
+    """Seconds of each step, by name."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Add the time spent in the block to that of a step."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            passed = time.perf_counter() - start
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + passed, 3)
+
+
+@dataclass
+class CollectedWarnings:
+    """The warnings of a fit as sentences, each once, and whether it converged."""
+
+    sentences: list[str] = field(default_factory=list)
+    converged: bool = True
+
+
+@contextmanager
+def collect_warnings() -> Iterator[CollectedWarnings]:
+    """Collect the warnings for users that are raised in the block; show none."""
+    result = CollectedWarnings()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield result
+        finally:
+            for item in caught:
+                sentence = str(item.message).partition("\n")[0].strip()
+                if issubclass(item.category, ConvergenceWarning):
+                    result.converged = False
+                elif not issubclass(item.category, UserWarning):
+                    continue
+                if sentence not in result.sentences:
+                    result.sentences.append(sentence)
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that the result depends on."""
+    modules = {name: name for name in ("rowsparse", "numpy", "scipy")} | {"scikit-learn": "sklearn"}
+    found = {name: str(import_module(it).__version__) for name, it in modules.items()}
+    return {"python": platform.python_version(), **found}

@@ -1,0 +1,180 @@
+"""Settings: how a table is read, and what is asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rowsparse._parameters import Number, OneOf
+from rowsparse.workflow.messages import InputError, check_setting, setting
+
+__all__ = [
+    "CompareSettings",
+    "EvaluationSettings",
+    "MethodSettings",
+    "PathSettings",
+    "SelectSettings",
+    "TableSettings",
+]
+
+_POSITIVE = Number(low=1, integer=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSettings:
+    """How a file is read.
+
+    Parameters
+    ----------
+    target : str, optional
+        Column to predict: its name, several with commas between, or a pattern with ``*``. May be
+        left out where the file itself says what y is.
+    drop : str, optional
+        Columns to leave out, in the same manner.
+    impute : {"median"}, optional
+        What replaces missing values; without it they are refused.
+    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
+        What the target holds.
+    keep_all : bool, default=False
+        Keep constant columns and identifiers too, as for the pixels of an image.
+    """
+
+    target: str | None = None
+    drop: str | None = None
+    impute: str | None = None
+    task: str = "auto"
+    keep_all: bool = False
+
+    def __post_init__(self) -> None:
+        check_setting("impute", self.impute, OneOf(("median",), optional=True))
+        tasks = ("auto", "classification", "multilabel", "regression")
+        check_setting("task", self.task, OneOf(tasks))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings:
+    """How the result is evaluated.
+
+    Parameters
+    ----------
+    cv : int, default=5
+        Number of folds of the cross-validation.
+    seed : int, default=0
+        Of all random numbers.
+    n_jobs : int, optional
+        Number of threads; the answer is the same for any.
+    """
+
+    cv: int = 5
+    seed: int = 0
+    n_jobs: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodSettings:
+    """Which selector is fitted, and with which parameters.
+
+    Parameters
+    ----------
+    method : str, default="topk"
+        Name of a selector, as in :func:`rowsparse.list_selectors`.
+    certify, keep_proof, time_limit, alpha
+        As in :class:`rowsparse.TopK`; with ``certify``, ``time_limit`` is 10 seconds by default.
+    include, exclude : str, optional
+        Columns that must, or must not, be selected: names or patterns with commas between.
+    """
+
+    method: str = "topk"
+    certify: bool = False
+    keep_proof: bool = False
+    time_limit: float | None = None
+    alpha: float | None = None
+    include: str | None = None
+    exclude: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectSettings(MethodSettings, EvaluationSettings):
+    """Settings of :func:`rowsparse.workflow.select.select`.
+
+    Parameters
+    ----------
+    k : int or "auto"
+        Number of features; "auto" chooses it by cross-validation, up to ``k_max``.
+    k_max : int, default=30
+        The largest number of features to try.
+    stability : int, optional
+        Number of subsamples for the selection frequencies, 0 for none; 20 by default, 5 for a
+        large table.
+    image_shape : tuple of int, optional
+        Height and width, where the features are the pixels of an image.
+    **others
+        See :class:`MethodSettings` and :class:`EvaluationSettings`; ``cv=0`` leaves the
+        cross-validation out.
+    """
+
+    k: int | Literal["auto"]
+    k_max: int = 30
+    stability: int | None = None
+    image_shape: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        name = "k_max" if self.k == "auto" else "k"
+        check_setting(name, getattr(self, name), _POSITIVE)
+        if self.k == "auto" and not self.cv:
+            raise InputError(
+                f"{setting('k', 'auto')} needs cross-validation: {setting('cv')} must be at least "
+                "2."
+            )
+        check_setting("stability", self.stability, Number(low=0, integer=True, optional=True))
+        if self.stability == 1:
+            raise InputError(f"{setting('stability')} needs at least 2 subsamples, or 0 for none.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings(EvaluationSettings):
+    """Settings of :func:`rowsparse.workflow.compare.compare`.
+
+    Parameters
+    ----------
+    k : tuple of int
+        Numbers of features.
+    methods : tuple of str, optional
+        Names of selectors, or ``("all",)``; None takes a few quick ones.
+    **others
+        See :class:`EvaluationSettings`; ``n_jobs`` is 1 by default, as with more threads the
+        seconds of a method include the time that it waits.
+    """
+
+    k: tuple[int, ...]
+    methods: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for k in self.k:
+            check_setting("k", k, _POSITIVE)
+        if self.methods is not None and not self.methods:
+            raise InputError(
+                f"{setting('methods')} must name at least one method: see "
+                f"{setting('list_selectors')}."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathSettings(EvaluationSettings):
+    """Settings of :func:`rowsparse.workflow.path.find_path`.
+
+    Parameters
+    ----------
+    k_max : int, default=30
+        The largest number of features; all, if there are fewer.
+    **others
+        See :class:`MethodSettings` and :class:`EvaluationSettings`.
+    """
+
+    k_max: int = 30
+    alpha: float | None = None
+    include: str | None = None
+    exclude: str | None = None
+
+    def __post_init__(self) -> None:
+        check_setting("k_max", self.k_max, _POSITIVE)

@@ -1,0 +1,48 @@
+"""The entry point: version, help, and what happens without typer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rowsparse
+from rowsparse import cli
+
+from .commands import invoke
+
+
+def test_version() -> None:
+    done = invoke("--version")
+    assert done.exit_code == 0
+    assert done.stdout.strip() == f"rowsparse {rowsparse.__version__}"
+
+
+def test_help_answers_before_scikit_learn_is_loaded() -> None:
+    script = (
+        "import sys; from typer.testing import CliRunner; from rowsparse.cli import build_app; "
+        "assert CliRunner().invoke(build_app(), ['--help']).exit_code == 0; "
+        "print([name for name in ('sklearn', 'scipy', 'matplotlib') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]", "rowsparse/__init__.py has to load its names lazily"
+
+
+def test_missing_typer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(sys.modules, "typer", None)
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 2
+    assert 'pip install "rowsparse[cli]"' in capsys.readouterr().err
+
+
+def test_as_a_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rowsparse", "demo", "-k", "0", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1

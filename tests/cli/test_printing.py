@@ -1,0 +1,44 @@
+"""Names in the data are printed as text."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import polars as pl
+
+from rowsparse.cli.printing import plain
+
+from .commands import frame, result_of, select
+
+HOSTILE = ["<script>alert(1)</script>", 'a"b', "new\nline", "\x1b[31mred", "[bold]x[/bold]", "🧬"]
+
+
+def test_hostile_names_are_text(tmp_path: Path) -> None:
+    names = {f"f{j}": name for j, name in enumerate(HOSTILE)}
+    path = tmp_path / "table.csv"
+    frame().rename(names).with_columns(
+        outcome=pl.col("outcome").replace("ill", "<b>&'\"")
+    ).write_csv(path)
+    done = select(path, "-k", "8", "--transform")
+    assert done.exit_code == 0, done.output
+    assert "\x1b[31m" not in done.stdout
+    assert "[bold]x[/bold]" in done.stdout
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert(1)" not in page
+    with (tmp_path / "out" / "features.csv").open(newline="", encoding="utf-8") as stream:
+        found = {row["feature"] for row in csv.DictReader(stream)}
+    assert set(HOSTILE) <= found
+    with (tmp_path / "out" / "reduced.csv").open(newline="", encoding="utf-8") as stream:
+        assert set(HOSTILE) <= set(next(csv.reader(stream)))
+
+
+def test_long_names_are_cut_on_the_screen_only(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    frame().rename({"f1": "n" * 10_000}).write_csv(path)
+    done = select(path)
+    assert done.exit_code == 0
+    assert max(map(len, done.stdout.splitlines())) < 400
+    names = [f["name"] for f in result_of(tmp_path / "out")["features"]]
+    assert "n" * 10_000 in names
+    assert plain("a\tb") != "a\tb"

@@ -1,0 +1,359 @@
+"""The commands on tables: exit codes, files whole or absent, sentences without tracebacks."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rowsparse import report
+
+from .commands import QUICK, frame, invoke, result_of, select
+
+
+# -------------------------------------------------------------------------------------- select
+def test_select_prints_and_writes(data: Path) -> None:
+    done = invoke("select", data, "--target", "outcome", "-k", 3, "--out", data.parent / "out")
+    assert done.exit_code == 0, done.output
+    assert done.stderr == ""
+    for word in ("Rank", "Feature", "Score", "Selected in", "Speaks for", "f1", "f4", "f6"):
+        assert word in done.stdout
+    assert "right on" in done.stdout
+    assert "'sample'" in done.stdout
+    out = data.parent / "out"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "features.csv",
+        "report.html",
+        "result.json",
+    ]
+    assert (out / "report.html").read_text(encoding="utf-8").lower().startswith("<!doctype html")
+
+
+def test_features_csv_and_result_json(data: Path) -> None:
+    assert select(data, "--stability", 4).exit_code == 0
+    out = data.parent / "out"
+    with (out / "features.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    result = result_of(out)
+    assert [row["feature"] for row in rows] == [f["name"] for f in result["features"]]
+    assert {row["feature"] for row in rows} == {"f1", "f4", "f6"}
+    assert float(rows[0]["score"]) == result["features"][0]["score"]
+    assert rows[0]["coefficient of ill"]
+    import hashlib
+
+    assert result["data"]["sha256"] == hashlib.sha256(data.read_bytes()).hexdigest()
+    assert set(result["versions"]) == {"python", "rowsparse", "numpy", "scipy", "scikit-learn"}
+    assert result["status"] == "heuristic"
+    assert result["objective"] > result["lower_bound"] == 0
+    assert {"read", "select", "validate"} <= set(result["seconds"])
+    assert result["settings"]["seed"] == 0
+    assert result["settings"]["k"] == "3"
+
+
+def test_a_proof_in_result_json(data: Path) -> None:
+    assert select(data, "--certify", "--alpha", "2").exit_code == 0
+    result = result_of(data.parent / "out")
+    assert result["status"] == "optimal"
+    assert 0 < result["lower_bound"] <= result["objective"]
+    assert result["gap"] <= 1e-5
+
+
+def test_k_auto_shows_the_curve(data: Path) -> None:
+    done = invoke(
+        "select",
+        data,
+        "-t",
+        "outcome",
+        "-k",
+        "auto",
+        "--k-max",
+        5,
+        "--stability",
+        0,
+        "--out",
+        data.parent / "out",
+    )
+    assert done.exit_code == 0, done.output
+    assert "The score is highest with" in done.stdout
+    assert "Note: The number of features was chosen" in done.stderr
+    curve = result_of(data.parent / "out")["curve"]
+    assert curve["ks"] == [1, 2, 3, 4, 5]
+
+
+def test_several_targets(data: Path) -> None:
+    labels = frame().with_columns(
+        label_a=(pl.col("f1") > 0).cast(pl.Int8), label_b=(pl.col("f2") > 0).cast(pl.Int8)
+    )
+    labels.write_csv(data)
+    done = invoke(
+        "select",
+        data,
+        "-t",
+        "label_*",
+        "--drop",
+        "outcome",
+        "-k",
+        2,
+        *QUICK,
+        "--out",
+        data.parent / "out",
+    )
+    assert done.exit_code == 0, done.output
+    result = result_of(data.parent / "out")
+    assert result["data"]["task"] == "multilabel"
+    assert result["metric"] == "macro_f1"
+    assert {f["name"] for f in result["features"]} == {"f1", "f2"}
+
+
+def test_quiet_and_without_report(data: Path) -> None:
+    done = select(data, "-q", "--no-report")
+    assert done.exit_code == 0
+    assert done.output == ""
+    assert not (data.parent / "out" / "report.html").exists()
+
+
+def test_without_jinja2_all_but_the_report_is_written(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rowsparse.report.extra.find_spec", lambda name: None)
+    done = select(data, "-q")
+    assert done.exit_code == 0
+    assert 'pip install "rowsparse[report]"' in done.stderr
+    assert sorted(path.name for path in (data.parent / "out").iterdir()) == [
+        "features.csv",
+        "result.json",
+    ]
+
+
+def test_the_report_gets_the_result(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(report, "selection_page", lambda result: seen.append(result) or "<p>ok</p>")
+    assert select(data).exit_code == 0
+    assert (data.parent / "out" / "report.html").read_text() == "<p>ok</p>"
+    assert seen[0].data.source == "table.csv"
+    assert seen[0].settings["method"] == "topk"
+
+
+def test_transform_never_overwrites_the_input(data: Path) -> None:
+    path = data.rename(data.parent / "reduced.csv")
+    before = path.read_bytes()
+    done = select(path, "--transform", out=path.parent)
+    assert done.exit_code == 2
+    assert "would overwrite the input" in done.stderr
+    assert path.read_bytes() == before
+
+
+# ----------------------------------------------------------------------------- compare and path
+def test_compare(data: Path) -> None:
+    out = data.parent / "out"
+    done = invoke(
+        "compare",
+        data,
+        "-t",
+        "outcome",
+        "-k",
+        "2,3",
+        "--methods",
+        "topk,relieff",
+        "--cv",
+        2,
+        "--out",
+        out,
+    )
+    assert done.exit_code == 0, done.output
+    for word in ("TopK", "ReliefF", "Stability", "Redundancy", "Seconds", "accuracy"):
+        assert word in done.stdout
+    assert sorted(path.name for path in out.iterdir()) == [
+        "comparison.csv",
+        "report.html",
+        "result.json",
+    ]
+    rows = pl.read_csv(out / "comparison.csv")
+    assert rows.height == 2 * 2 * 2 * 2
+    assert len(result_of(out)["results"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("k", "methods", "words"),
+    [
+        ("two", "topk", "-k must be whole numbers, as in 5,10,20; got 'two'."),
+        ("2", "nosuch", "nosuch"),
+        ("99", "topk", "-k 99 is more than the 8 columns"),
+        ("2", ",", "--methods must name at least one method"),
+    ],
+)
+def test_compare_refusals(data: Path, k: str, methods: str, words: str) -> None:
+    out = data.parent / "out"
+    done = invoke("compare", data, "-t", "outcome", "-k", k, "--methods", methods, "--out", out)
+    assert done.exit_code == 2
+    assert words in done.stderr
+    assert not out.exists()
+
+
+def test_a_method_that_fails_is_a_warning(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rowsparse import ReliefF
+
+    def fail(self: Any, X: Any, y: Any = None) -> None:
+        raise ValueError("no neighbours")
+
+    monkeypatch.setattr(ReliefF, "fit", fail)
+    done = invoke(
+        "compare",
+        data,
+        "-t",
+        "outcome",
+        "-k",
+        2,
+        "--methods",
+        "topk,relieff",
+        "--cv",
+        2,
+        "--out",
+        data.parent / "out",
+    )
+    assert done.exit_code == 1
+    assert "ReliefF failed: ValueError: no neighbours." in done.stderr
+    assert "failed" in done.stdout
+
+
+def test_path(data: Path) -> None:
+    out = data.parent / "out"
+    done = invoke("path", data, "-t", "outcome", "--k-max", 4, "--cv", 2, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "Best score with" in done.stdout
+    rows = pl.read_csv(out / "path.csv")
+    assert rows["k"].to_list() == [1, 2, 3, 4]
+    assert json.loads(rows["features"][2]) == ["f1", "f4", "f6"]
+    assert rows["objective"].is_sorted(descending=True)
+    assert (out / "report.html").exists()
+
+
+# ------------------------------------------------------------------------ errors and interruption
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("-t", "nosuch", "-k", "2"), "there is no column 'nosuch'"),
+        (("-k", "2"), "Name the column to predict with --target"),
+        (("-t", "outcome", "-k", "many"), "-k must be a whole number or 'auto'; got 'many'."),
+        (("-t", "outcome", "-k", "99"), "-k 99 is more than the 8 columns"),
+        (("-t", "outcome", "-k", "2", "--image", "big"), "--image must be height x width"),
+        (("-t", "outcome", "-k", "2", "--image", "5x5"), "--image 5x5 has 25 pixels"),
+        (("-t", "outcome", "-k", "2", "--method", "topl"), "did you mean"),
+        (("-t", "outcome", "-k", "2", "--alpha", "-1"), "alpha must be a number of at least 0"),
+        (("-t", "outcome", "-k", "2", "--cv", "1"), "--cv must be between"),
+        (("-t", "outcome", "-k", "2", "--drop", "f*"), "No column is left"),
+    ],
+)
+def test_wrong_input_is_one_sentence(data: Path, arguments: tuple[str, ...], words: str) -> None:
+    out = data.parent / "out"
+    done = invoke("select", data, *arguments, "--out", out)
+    assert done.exit_code == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+    assert not out.exists(), "a folder for nothing"
+
+
+def test_files_that_are_not_there_or_wrong(tmp_path: Path) -> None:
+    for name, content in (("no.csv", None), ("a.xlsx", b"PK"), ("e.csv", b"")):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        done = select(tmp_path / name)
+        assert done.exit_code == 2
+        assert done.stderr.count("\n") == 1
+
+
+def test_out_that_cannot_be_a_folder(data: Path) -> None:
+    done = select(data, out=data / "deeper")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Cannot write to ")
+
+
+def test_debug_shows_the_traceback(data: Path) -> None:
+    done = invoke("select", data, "-k", "2", "--debug", "--out", data.parent / "out")
+    assert done.exit_code != 0
+    assert isinstance(done.exception, ValueError)
+
+
+def test_not_converged_is_exit_code_1(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    from rowsparse import ReliefF
+
+    fit = ReliefF.fit
+
+    def restless(self: Any, X: Any, y: Any = None) -> Any:
+        warnings.warn("ReliefF did not converge.", ConvergenceWarning, stacklevel=2)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(ReliefF, "fit", restless)
+    done = select(data, "--method", "relieff")
+    assert done.exit_code == 1
+    assert "Note: ReliefF did not converge." in done.stderr
+    assert result_of(data.parent / "out")["converged"] is False
+
+
+def test_interrupt_leaves_nothing(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(result: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report, "selection_page", stop)
+    done = select(data)
+    assert done.exit_code == 130
+    assert done.stderr == "Interrupted.\n"
+    assert not (data.parent / "out").exists()
+
+
+def test_interrupt_keeps_what_was_there_before(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert select(data).exit_code == 0
+    out = data.parent / "out"
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+
+    def stop(text: str, path: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rowsparse._files.Path.replace", stop)
+    assert select(data, "--seed", "3").exit_code == 130
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_ctrl_c_on_the_process(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 400))
+    np.savez(tmp_path / "hard.npz", X=X, y=rng.integers(0, 3, 60))
+    command = [
+        sys.executable,
+        "-m",
+        "rowsparse",
+        "select",
+        str(tmp_path / "hard.npz"),
+        "-k",
+        "15",
+        "--certify",
+        "--time-limit",
+        "300",
+        "--alpha",
+        "0.05",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    while not (tmp_path / "out").exists() and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert (out, err) == ("", "Interrupted.\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.npz"]

@@ -1,0 +1,170 @@
+"""Designs of data with constant columns, extreme magnitudes and large offsets."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from rowsparse.design import (
+    make_design,
+    power_of_two_unit,
+)
+
+from .cases import (
+    KINDS,
+    D,
+    N,
+    assert_all,
+    assert_products,
+    explicit,
+    finite,
+    gaussian,
+    raw_matrix,
+)
+
+
+@pytest.mark.parametrize("kind", ["c", "float32", "csr_array", "csr float32", "strict"])
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_constant_columns_become_exactly_zero(kind, scale, weighted):
+    n = 30_001
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(n), np.full(n, 0.1), np.full(n, 1e8 / 3), np.zeros(n)])
+    weights = rng.uniform(0.0, 3.0, n) if weighted else None
+    design, units = make_design(KINDS[kind](X), center=True, scale=scale, weights=weights)
+    assert np.all(units.inv_scale[1:] == 0.0)
+    assert units.inv_scale[0] > 0.0
+    constant = np.array([1, 2, 3])
+    assert not design.columns(constant).any()
+    assert not design.column_norms()[1:].any()
+    assert design.column_norms()[0] > 0
+    assert not design.rmatmul(np.ones((n, 1)) * rng.standard_normal((n, 1)))[1:].any()
+    assert not design.matmul(np.eye(4))[:, 1:].any()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    X=arrays(np.float64, (7, 3), elements=finite),
+    counts=arrays(np.int64, 7, elements=st.integers(0, 3)).filter(np.any),
+    scale=st.booleans(),
+    kind=st.sampled_from(["c", "csr_array"]),
+)
+def test_integer_weights_are_repeated_rows(X, counts, scale, kind):
+    _, weighted = make_design(KINDS[kind](X), center=True, scale=scale, weights=counts * 1.0)
+    repeated = KINDS[kind](np.repeat(X, counts, axis=0))
+    _, plain = make_design(repeated, center=True, scale=scale)
+    np.testing.assert_allclose(weighted.mean, plain.mean, atol=1e-12 * np.abs(X).max())
+    np.testing.assert_allclose(weighted.inv_scale, plain.inv_scale, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["c", "fortran", "float32", "csr_array", "csc_matrix", "strict"])
+@pytest.mark.parametrize("offset", [0.0, 1e9])
+def test_the_data_are_never_modified(kind, offset):
+    X = raw_matrix() + offset
+    held = KINDS[kind](X)
+
+    def contents() -> list[np.ndarray]:
+        parts = (held.data, held.indices, held.indptr) if sp.issparse(held) else (held,)
+        return [np.array(part) for part in parts]
+
+    before = contents()
+    design, _ = make_design(held, center=True, scale=True)
+    assert_products(design, np.ones((N, D)), np.inf)
+    view, _ = design.weighted(np.linspace(0.5, 1.5, N), center=True)
+    view.gram(np.ones(N))
+    view.columns(np.arange(D))[:] = 7.0
+    for was, now in zip(before, contents(), strict=True):
+        np.testing.assert_array_equal(was, now)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "factor"),
+    [
+        *product(("c", "csr_array", "strict"), (1e150, 1e-150, 1e307, 1e-300)),
+        *product(("float32", "csr float32", "strict float32"), (1e30, 1e-30, 1e37)),
+    ],
+)
+def test_extreme_scales_stay_accurate(kind, factor, center, scale):
+    X = gaussian()
+    with np.errstate(over="raise"):
+        design, units = make_design(KINDS[kind](X * factor), center=center, scale=scale)
+        Z = explicit(X, center, scale) * (1.0 if scale else factor / units.x_unit)
+        assert_all(design, Z, 2e-5 if "float32" in kind else 1e-11)
+    W, b = np.ones((5, 2)), np.array([1.0, -1.0])
+    coef, intercept = units.coefficients(W, b)
+    assert np.isfinite(coef).all()
+    assert np.isfinite(intercept).all()
+
+
+def test_one_extreme_column_among_ordinary_ones():
+    X = gaussian()
+    factors = np.array([1e150, 1e-150, 1.0, 1e-300, 1e300])
+    for kind in ("c", "csr_array"):
+        design, _ = make_design(KINDS[kind](X * factors), center=True, scale=True)
+        assert_all(design, explicit(X, True, True), 1e-11)
+
+
+def test_a_constant_of_extreme_size_does_not_drown_the_others():
+    X = np.column_stack([gaussian(), np.full(40, 1e200)])
+    design, units = make_design(X, center=True, scale=False)
+    assert units.x_unit == 1.0
+    assert np.all(design.column_norms()[:5] > 1.0)
+    assert design.column_norms()[5] == 0.0
+
+
+def test_spread_below_the_smallest_normal_number_counts_as_none():
+    design, units = make_design(gaussian() * 1e-312, center=True, scale=True)
+    assert not design.column_norms().any()
+    assert np.isfinite(units.inv_scale).all()
+
+
+@pytest.mark.parametrize("magnitude", [5e-324, 1e-300, 1e-60, 1e60, 1e300, 1.797e308])
+def test_power_of_two_unit_and_its_inverse_are_finite(magnitude):
+    unit = power_of_two_unit(magnitude)
+    assert np.frexp(unit)[0] == 0.5
+    assert 0 < 1.0 / unit < np.inf
+    assert power_of_two_unit(0.0) == power_of_two_unit(1e20) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "offset", "rtol"),
+    [
+        ("c", 1e9, 1.2e-7),
+        ("strict", 1e9, 1.2e-7),
+        ("csr_array", 1e9, 2e-6),
+        ("float32", 1e6, 1e-6),
+        ("csr float32", 1e6, 1e-8),
+    ],
+)
+def test_a_large_offset_is_removed_accurately(kind, offset, rtol):
+    X = np.random.default_rng(4).standard_normal((500, 6)) + offset
+    if "float32" in kind:
+        X = X.astype(np.float32).astype(np.float64)
+    exact = X - offset  # no rounding: the sum was rounded already
+    Z = exact - exact.mean(axis=0)
+    Z /= Z.std(axis=0)
+    design, units = make_design(KINDS[kind](X), center=True, scale=True)
+    if not sp.issparse(KINDS[kind](X)):
+        np.testing.assert_allclose(design.columns(np.arange(6)), Z, atol=rtol * 5)
+    np.testing.assert_allclose(design.matmul(np.eye(6)), Z, atol=rtol * 5)
+    np.testing.assert_allclose(design.column_norms(), np.sqrt(500), rtol=max(rtol, 1e-7))
+    ones = design.rmatmul(np.ones((500, 1)))
+    np.testing.assert_allclose(ones, 0.0, atol=500 * rtol)
+    np.testing.assert_allclose(units.inv_scale, 1 / exact.std(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(units.mean - offset, exact.mean(axis=0), atol=2e-16 * offset)
+
+
+def test_units_bring_coefficients_back_to_the_data():
+    X = raw_matrix()
+    design, units = make_design(X, center=True, scale=True)
+    W, b = np.random.default_rng(0).standard_normal((D, 2)), np.array([1.0, -2.0])
+    coef, intercept = units.coefficients(W, b)
+    np.testing.assert_allclose(X @ coef.T + intercept, design.matmul(W) + b, rtol=1e-11)

@@ -1,0 +1,75 @@
+"""Sparse X stays sparse and unchanged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from rowsparse.design import (
+    DenseDesign,
+    SparseDesign,
+    make_design,
+)
+from rowsparse.design.sparse import canonical
+
+from .cases import (
+    D,
+    N,
+    peak_memory,
+    raw_matrix,
+    with_duplicates,
+)
+
+
+def test_duplicate_entries_are_summed_in_a_copy():
+    S = with_duplicates(raw_matrix())
+    before = S.data.copy(), S.indices.copy()
+    make_design(S, center=True, scale=True)
+    make_design(S.tocsc(), center=True, scale=True)
+    np.testing.assert_array_equal(S.data, before[0])
+    np.testing.assert_array_equal(S.indices, before[1])
+
+
+def test_a_sparse_matrix_is_never_made_dense(monkeypatch):
+    X = sp.csr_array(sp.random(4_000, 3_000, density=1e-3, random_state=0))
+
+    def refuse(self, *args, **options):
+        if np.prod(self.shape) > 1_000_000:
+            raise AssertionError(f"a sparse matrix of shape {self.shape} was made dense")
+        return original(self, *args, **options)
+
+    for kind in (sp.csr_array, sp.csc_array):
+        original = kind.toarray
+        monkeypatch.setattr(kind, "toarray", refuse)
+        monkeypatch.setattr(kind, "todense", refuse)
+    with pytest.raises(AssertionError, match="made dense"):
+        X.toarray()
+    with peak_memory() as peak:
+        design, _ = make_design(X, center=True, scale=True)
+        product = design.matmul(np.ones((3_000, 2)))
+        back = design.rmatmul(product)
+        design.column_norms()
+        design.weighted(np.ones(4_000), center=True)[0].column_norms()
+        design.columns(np.arange(5))
+    assert np.isfinite(back).all()
+    assert peak[0] < 5e6  # 96 MB dense, 0.2 MB as it is
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+def test_canonical_arrays_store_each_entry_once(kind):
+    S = with_duplicates(raw_matrix())
+    found = canonical(S, kind)
+    assert isinstance(found, kind)
+    assert found.nnz == S.nnz // 2
+    np.testing.assert_allclose(found.toarray(), raw_matrix(), rtol=1e-15)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e-300, 1e300])
+def test_moments_are_those_of_the_dense_matrix(factor):
+    X, w = raw_matrix(), np.random.default_rng(1).uniform(0.5, 2.0, N)
+    design = SparseDesign(sp.csc_array(X * factor), mean=None, inv_scale=np.ones(D))
+    found, plain = design.moments(w), DenseDesign(X, mean=None, inv_scale=np.ones(D)).moments(w)
+    np.testing.assert_allclose(found.mean / factor, plain.mean, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found.sd / factor, plain.sd, rtol=1e-11, atol=1e-15)
+    np.testing.assert_array_equal(found.largest, np.abs(X * factor).max(axis=0))

@@ -1,0 +1,84 @@
+"""The score is that of a selection made without the test samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from rowsparse import TopK, topk_path
+from rowsparse.workflow.cross_validation import judges
+from rowsparse.workflow.messages import InputError
+from rowsparse.workflow.table import Table
+
+from .planted import N, make, selected
+
+
+def test_the_score_is_honest(classes: Table) -> None:
+    result = selected(classes, 3, stability=0)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    scores, with_all, counts = [], [], np.zeros((3, 3), dtype=int)
+    for train, test in folds.split(classes.X, classes.y):
+        chosen = TopK(3, n_restarts=0, random_state=0).fit(classes.X[train], classes.y[train])
+        S = chosen.get_support()
+        model = make_pipeline(StandardScaler(), SVC(kernel="linear", C=1.0))
+        answer = model.fit(classes.X[train][:, S], classes.y[train]).predict(classes.X[test][:, S])
+        scores.append(np.mean(answer == classes.y[test]))
+        model.fit(classes.X[train], classes.y[train])
+        with_all.append(model.score(classes.X[test], classes.y[test]))
+        for true, said in zip(classes.y[test], answer, strict=True):
+            counts["abc".index(true), "abc".index(said)] += 1
+    assert result.metric == "accuracy"
+    assert result.score == pytest.approx(np.mean(scores))
+    assert result.score_sd == pytest.approx(np.std(scores))
+    assert result.confusion is not None
+    np.testing.assert_array_equal(result.confusion.counts, counts)
+    assert result.chance_score == pytest.approx(max(classes.target.counts) / N, abs=0.02)
+    assert result.baseline_score == pytest.approx(np.mean(with_all))
+    assert result.stability is None
+    assert all(feature.frequency is None for feature in result.features)
+
+
+def test_labels_named_at_random_are_predicted_at_chance(tmp_path: Path) -> None:
+    noise = make(tmp_path, goal=np.random.default_rng(0).permutation(["a", "b"] * (N // 2)))
+    assert selected(noise, 5, stability=0).score < 0.68
+
+
+def test_large_tables_are_read_once_in_a_fold(classes: Table, monkeypatch: Any) -> None:
+    monkeypatch.setattr("rowsparse.workflow.table._LARGE", 10)
+    result = selected(classes, 8, stability=0)
+    assert result.curve.ks == (2, 4, 6, 8)
+    splits = StratifiedKFold(5, shuffle=True, random_state=0).split(classes.X, classes.y)
+    scores = []
+    for train, test in splits:
+        path = topk_path(classes.X[train], classes.y[train], 8, n_restarts=0, random_state=0)
+        model = make_pipeline(StandardScaler(), SVC(kernel="linear"))
+        chosen = path.supports[3]
+        model.fit(classes.X[train][:, chosen], classes.y[train])
+        scores.append(model.score(classes.X[test][:, chosen], classes.y[test]))
+    assert result.curve.mean[1] == pytest.approx(np.mean(scores))
+
+
+def test_many_samples_are_judged_by_a_quicker_model() -> None:
+    assert list(judges("classification", 100)) == ["linear SVM", "1-NN"]
+    assert next(iter(judges("classification", 10_000))) == "logistic regression"
+    assert list(judges("multilabel", 10_000)) == ["logistic regression"]
+
+
+def test_too_few_samples_for_a_score_is_a_note(tmp_path: Path) -> None:
+    table = make(tmp_path, goal=["rare"] + ["common"] * (N - 1))
+    result = selected(table, 2, stability=4)
+    assert np.isnan(result.score)
+    assert any(sentence.startswith("No cross-validated score") for sentence in result.warnings)
+
+
+def test_as_many_classes_as_samples_is_refused(tmp_path: Path) -> None:
+    table = make(tmp_path, goal=[f"class {i}" for i in range(N)])
+    with pytest.raises(InputError, match="No class has two samples"):
+        selected(table, 2)

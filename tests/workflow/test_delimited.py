@@ -1,0 +1,111 @@
+"""Delimited text in all the ways that people write it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rowsparse.workflow.table import Table
+
+from .files import X, csv, frame, read, refusal
+
+ROWS = "\n".join(f"{i % 7 + 0.5},{(i * 3) % 5 + 0.25},{'ab'[i % 2]}" for i in range(20))
+
+
+def read_text(tmp_path: Path, text: str | bytes, target: str = "y", name: str = "a.csv") -> Table:
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read(path, target)
+
+
+def test_semicolons_and_decimal_commas(tmp_path: Path) -> None:
+    rows = ROWS.replace(",", ";").replace(".", ",")
+    table = read_text(tmp_path, f"u;v;y\n{rows}\n")
+    assert table.X[:2].tolist() == [[0.5, 0.25], [1.5, 3.25]]
+
+
+def test_blanks_around_cells_and_names(tmp_path: Path) -> None:
+    table = read_text(tmp_path, "u, v, y\n" + ROWS.replace(",", ", "))
+    assert table.names == ["u", "v"]
+    assert table.X[:2].tolist() == [[0.5, 0.25], [1.5, 3.25]]
+    assert table.target.classes == ("a", "b")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_encodings(encoding: str, tmp_path: Path) -> None:
+    text = "größe,v,y\n" + ROWS.replace(",a", ",für").replace(",b", ",naïf")
+    table = read_text(tmp_path, text.encode(encoding))
+    assert table.names == ["größe", "v"]
+    assert table.target.classes == ("für", "naïf")
+    assert any("Windows-1252" in note for note in table.notes) == (encoding == "cp1252")
+
+
+def test_windows_text_that_shows_only_far_down(tmp_path: Path) -> None:
+    rows = "\n".join(f"{i % 7}.5,{i % 5}.25,{'ab'[i % 2]}" for i in range(20000))
+    table = read_text(tmp_path, f"u,v,y\n{rows}\n1.5,2.5,é\n".encode("cp1252"))
+    assert table.target.classes == ("a", "b", "é")
+    assert "Windows-1252" in table.notes[0]
+
+
+def test_line_ends_of_windows_and_quoted_cells(tmp_path: Path) -> None:
+    rows = "\r\n".join(
+        f'{i % 7 + 0.5},"{(i * 3) % 5 + 0.25}","{"ab"[i % 2]}, or so"' for i in range(20)
+    )
+    table = read_text(tmp_path, f'"u, the first","v\r\nin two lines",y\r\n{rows}\r\n')
+    assert table.names == ["u, the first", "v\r\nin two lines"]
+    assert table.target.classes == ("a, or so", "b, or so")
+
+
+def test_numbers_that_begin_with_a_gap(tmp_path: Path) -> None:
+    rows = "\n".join(f"{'' if i < 8 else i % 5},{i % 3}.5,{'ab'[i % 2]}" for i in range(40))
+    path = tmp_path / "a.csv"
+    path.write_text(f"u,v,y\n{rows}\n")
+    assert "8 missing values in 1 of 2 columns" in refusal(path, "y")
+    table = read(path, "y", impute="median")
+    assert table.X[0, 0] == np.median([i % 5 for i in range(8, 40)])
+
+
+def test_true_and_false_are_numbers(tmp_path: Path) -> None:
+    rows = "\n".join(f"{'TRUE' if i % 3 else 'FALSE'},{i % 5}.5,{'ab'[i % 2]}" for i in range(30))
+    table = read_text(tmp_path, f"u,v,y\n{rows}\n")
+    assert table.names == ["u", "v"]
+    assert set(table.X[:, 0].tolist()) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("mark", ["NA", "nan", "?", "N/A", "null"])
+def test_words_for_nothing(mark: str, tmp_path: Path) -> None:
+    text = frame().write_csv().splitlines()
+    cells = text[3].split(",")
+    text[3] = ",".join([mark, *cells[1:]])
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(text))
+    assert "1 missing value in 1 of 10 columns, most in 'f0' (1)" in refusal(path)
+
+
+def test_hostile_names_survive(tmp_path: Path) -> None:
+    names = [
+        "<script>alert(1)</script>",
+        'quo"te',
+        "new\nline",
+        "🧬",
+        "עברית",
+        "n" * 10_000,
+        "=1+1",
+    ]
+    table = frame().rename({f"f{j}": name for j, name in enumerate(names)})
+    again = read(csv(tmp_path / "a.csv", table), "outcome")
+    assert again.names[: len(names)] == names
+    np.testing.assert_array_equal(again.X, X)
+
+
+def test_a_wide_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    wide = rng.integers(0, 1000, (20, 3000))
+    path = tmp_path / "wide.csv"
+    head = ",".join([*[f"g{j}" for j in range(3000)], "outcome"])
+    rows = [",".join(map(str, row)) + f",{'ab'[i % 2]}" for i, row in enumerate(wide.tolist())]
+    path.write_text("\n".join([head, *rows]))
+    table = read(path, "outcome")
+    np.testing.assert_array_equal(table.X, wide)

@@ -1,0 +1,44 @@
+"""The score over the number of features, and the number that it suggests."""
+
+from __future__ import annotations
+
+from rowsparse.workflow.table import Table
+
+from .planted import selected
+
+
+def test_k_by_cross_validation(classes: Table) -> None:
+    result = selected(classes, "auto", stability=0, k_max=6)
+    assert result.k_was_chosen
+    assert result.curve is not None
+    assert result.curve.ks == (1, 2, 3, 4, 5, 6)
+    assert result.k == result.curve.chosen_k <= result.curve.best_k
+    assert len(result.features) == result.k
+    assert result.curve.mean[result.curve.best_k - 1] == max(result.curve.mean)
+    assert any("same folds" in sentence for sentence in result.warnings)
+
+
+def test_k_by_cross_validation_of_another_method(classes: Table) -> None:
+    result = selected(classes, "auto", method="relieff", stability=0, k_max=7)
+    assert result.curve is not None
+    assert result.curve.ks == (1, 2, 3, 4, 5, 6)
+    assert result.curve.objective is None
+    assert result.k == result.curve.chosen_k
+
+
+def test_the_score_is_told_around_the_k_asked_for(classes: Table) -> None:
+    result = selected(classes, 4, stability=0)
+    curve = result.curve
+    assert curve is not None
+    assert not result.k_was_chosen
+    assert curve.ks == (1, 2, 4, 6)
+    assert curve.chosen_k == 4
+    assert curve.mean[2] == result.score
+    assert curve.sd[2] == result.score_sd
+    other = selected(classes, 6, stability=0).curve
+    assert other.ks == (2, 3, 6, 9)
+    assert (other.mean[0], other.mean[2]) == (curve.mean[1], curve.mean[3])
+    assert selected(classes, 4, stability=0, cv=0).curve is None
+    forced = selected(classes, 4, include="f0, f1", exclude="f2, f3, f4, f5, f6", stability=0).curve
+    assert forced.ks == (2, 4, 6)
+    assert selected(classes, 4, method="rfs", stability=0).curve.ks == (2, 4, 6)

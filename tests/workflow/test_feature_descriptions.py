@@ -1,0 +1,54 @@
+"""Descriptions of the features equal what NumPy computes from the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rowsparse.workflow.messages import InputError
+from rowsparse.workflow.table import Table
+
+from .planted import SCORE, D, X, make, selected
+
+
+def test_correlations_and_alternatives(classes: Table) -> None:
+    result = selected(classes, 3, stability=0, cv=0)
+    chosen = [feature.index for feature in result.features]
+    every = np.corrcoef(classes.X.T)
+    np.testing.assert_allclose(result.correlation, every[np.ix_(chosen, chosen)], atol=1e-12)
+    left = [j for j in range(D) if j not in chosen]
+    for feature, others in zip(result.features, result.alternatives, strict=True):
+        best = max(left, key=lambda j: abs(every[feature.index, j]))
+        assert others[0].name == f"f{best}"
+        assert others[0].correlation == pytest.approx(every[feature.index, best])
+        assert len(others) == 3
+
+
+def test_distributions_per_class(classes: Table) -> None:
+    result = selected(classes, 2, stability=0, cv=0)
+    for feature, shown in zip(result.features, result.distributions, strict=True):
+        assert shown.groups == ("a", "b", "c")
+        values = classes.X[classes.y == "b", feature.index]
+        np.testing.assert_allclose(
+            shown.quantiles[1], np.quantile(values, (0.05, 0.25, 0.5, 0.75, 0.95))
+        )
+
+
+def test_a_method_without_coefficients(classes: Table) -> None:
+    result = selected(classes, 3, method="relieff", stability=3)
+    assert result.method == "ReliefF"
+    assert result.certificate is None
+    assert all(feature.coefficients == () for feature in result.features)
+    assert result.features[0].speaks_for
+    assert np.isnan(result.objective)
+
+
+def test_pixels(tmp_path: Path) -> None:
+    table = make(tmp_path, goal=np.where(SCORE > 0, "a", "b"))
+    result = selected(table, 2, image_shape=(3, 4), stability=0, cv=0)
+    assert result.class_means is not None
+    np.testing.assert_allclose(result.class_means[1], X[SCORE <= 0].mean(axis=0))
+    with pytest.raises(InputError, match=r"image_shape=\(5, 5\) has 25 pixels"):
+        selected(table, 2, image_shape=(5, 5))

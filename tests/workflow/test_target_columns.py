@@ -1,0 +1,89 @@
+"""Which columns are targets, and what they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rowsparse.workflow.target_columns import find_columns
+
+from .files import N, X, csv, frame, read, refusal
+
+
+def test_a_pattern_of_labels_is_multilabel(tmp_path: Path) -> None:
+    labels = {f"label_{j}": (X[:, j] > 0).astype(int) for j in range(3)}
+    path = csv(tmp_path / "a.csv", frame(**labels).drop("outcome"))
+    for target in ("label_*", "label_0, label_1,label_2"):
+        table = read(path, target)
+        assert table.task == "multilabel"
+        assert table.y.shape == (N, 3)
+        assert table.target.classes == ("label_0", "label_1", "label_2")
+    assert read(path, "label_*", task="regression").task == "regression"
+    assert "one target column" in refusal(path, "label_*", task="classification")
+
+
+def test_several_numbers_are_regression(tmp_path: Path) -> None:
+    path = csv(tmp_path / "a.csv", frame(s=X[:, 1] * 2, t=X[:, 2] + 1))
+    table = read(path, "s,t", drop="outcome")
+    assert table.task == "regression"
+    assert table.y.shape == (N, 2)
+    assert "0 or 1; 's' and 't'" in refusal(path, "s,t", task="multilabel")
+    assert "'outcome' holds text" in refusal(path, "s,outcome")
+
+
+@pytest.mark.parametrize(
+    ("values", "task"),
+    [
+        (np.arange(N) % 3, "classification"),
+        (np.arange(N) % 40, "regression"),
+        ((np.arange(N) % 2).astype(float), "classification"),
+        (np.linspace(0, 1, N), "regression"),
+        (np.arange(N) % 2 == 0, "classification"),
+    ],
+)
+def test_what_one_target_is(values: np.ndarray, task: str, tmp_path: Path) -> None:
+    path = csv(tmp_path / "a.csv", frame(goal=values))
+    table = read(path, "goal")
+    assert table.task == task
+    assert read(path, "goal", task="regression").task == "regression"
+    assert read(path, "goal", task="classification").task == "classification"
+    if task == "classification" and len(set(values.tolist())) > 2:
+        assert "taken as classes" in table.notes[0]
+
+
+def test_a_name_with_a_comma_is_found_whole() -> None:
+    assert find_columns("drop", "a,b", ["a,b", "a", "b"]) == ["a,b"]
+    assert find_columns("drop", "b,a", ["a", "b"]) == ["a", "b"]
+    assert find_columns("drop", "x[1]", ["x[1]", "x1"]) == ["x[1]"]
+    assert find_columns("drop", None, ["a"]) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("outcom", "there is no column 'outcom' in the table; did you mean 'outcome'?"),
+        ("label_*", "no column of the table matches 'label_*'."),
+        (None, "Name the column to predict with target; the table has 'f0'"),
+        ("", "Name the column to predict with target"),
+    ],
+)
+def test_targets_that_are_not_there(target: str | None, words: str, tmp_path: Path) -> None:
+    assert words in refusal(csv(tmp_path / "a.csv", frame()), target)
+
+
+def test_target_refusals(tmp_path: Path) -> None:
+    gap = frame(goal=[None, None, *range(N - 2)])
+    path = csv(tmp_path / "a.csv", gap.with_columns(same=pl.lit("x")))
+    assert refusal(path, "goal") == (
+        "The target 'goal' is missing in 2 of 90 rows: remove those rows first."
+    )
+    assert refusal(path, "same") == (
+        "The target 'same' is the same in every row: nothing to predict."
+    )
+    assert "holds text" in refusal(path, "outcome", task="regression")
+    assert "several target columns" in refusal(path, "outcome", task="multilabel")
+    assert "cannot be both" in refusal(path, "outcome", drop="outcome")
+    assert "drop: there is no column 'f99'" in refusal(path, "outcome", drop="f99")
