@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
-from rowsparse.workflow.messages import InputError, counted, holding, quoted, setting, shown
+from rowsparse._text import counted
+from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 
 __all__ = ["Encoded", "encode_text"]
 

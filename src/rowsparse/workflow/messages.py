@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from rowsparse._parameters import Constraint
-from rowsparse._text import listed
+from rowsparse._text import joined
 
 __all__ = [
     "InputError",
     "InputTypeError",
     "Message",
     "check_setting",
-    "counted",
     "holding",
     "one_line",
     "quoted",
@@ -110,7 +109,7 @@ def quoted(names: Sequence[str], most: int = 5) -> str:
     >>> quoted(["a", "b"]), quoted(list("abcdefg"))
     ("'a' and 'b'", "'a', 'b', 'c', 'd', 'e' and 2 more")
     """
-    return listed(map(shown, names), most)
+    return joined(map(shown, names), most)
 
 
 def holding(names: Sequence[str], link: str = "") -> str:
@@ -120,15 +119,6 @@ def holding(names: Sequence[str], link: str = "") -> str:
     ("'a' holds", "'a' and 'b', which hold")
     """
     return f"{quoted(names)}{link} {'holds' if len(names) == 1 else 'hold'}"
-
-
-def counted(n: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def one_line(error: Exception) -> str:

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from rowsparse._arrays import Array, Index
-from rowsparse._text import listed
+from rowsparse._text import counted, joined
 from rowsparse.workflow.categories import Encoded
-from rowsparse.workflow.messages import InputError, counted, holding, quoted, setting, shown
+from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 
 __all__ = ["fill_missing"]
 
@@ -82,7 +82,7 @@ def _filled(X: Array, per_column: Index) -> Array:
 
 def _refusal(missing: dict[str, int], n_columns: int) -> InputError:
     worst = sorted(missing.items(), key=lambda item: -item[1])[:3]
-    most = listed([f"{shown(name)} ({count:,})" for name, count in worst])
+    most = joined([f"{shown(name)} ({count:,})" for name, count in worst])
     return InputError(
         f"The table has {counted(sum(missing.values()), 'missing value')} in {len(missing):,} of "
         f"{counted(n_columns, 'column')}, most in {most}: fill them with "
