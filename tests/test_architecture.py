@@ -19,14 +19,24 @@ ROOT = Path(rowsparse.__file__).parent
 
 # From the first room to the last. A module may import from its own room and from earlier ones.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_arrays", "_compat", "_files", "_mat", "_npz", "_parameters", "_text", "_validation"),
+    (
+        "_arrays",
+        "_compat",
+        "_deadline",
+        "_files",
+        "_mat",
+        "_npz",
+        "_parameters",
+        "_text",
+        "_threads",
+        "_validation",
+    ),
     ("rows", "design", "targets"),
     ("certificate",),
     ("solvers.solution", "solvers.ridge", "solvers.proximal"),
     ("solvers.subset", "solvers.filters"),
     ("solvers.l21", "solvers.proof", "solvers.subspace"),
     ("solvers.sparse", "deep"),
-    ("selectors.registry", "selectors.base"),
     (
         "selectors.topk",
         "selectors.sparse",
@@ -67,7 +77,6 @@ WITHOUT_TESTS = {
     "selectors.baseline.ridge_ranking",
     "selectors.meta.stability_selection",
     "selectors.meta.topk_cv",
-    "selectors.registry",
     "selectors.sparse.cdlsr",
     "selectors.sparse.crfs",
     "selectors.sparse.ipfs",
@@ -171,6 +180,7 @@ def imports_in(source: str, module: str, is_package: bool = False) -> list[Impor
     return list(walk(ast.parse(source), module, is_package))
 
 
+@cache
 @cache
 def imports_of(module: str) -> list[Import]:
     path = SOURCES[module]
