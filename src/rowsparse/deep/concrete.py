@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse.deep.torch_tools import Adam, Backend, Deadline, Rows, Tensor
+from rowsparse._deadline import Deadline
+from rowsparse.deep.torch_tools import Adam, Backend, Rows, Tensor
 from rowsparse.solvers.solution import Monitor, silent
 
 _LEAKY_SLOPE = 0.2

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array, Index
-from rowsparse.deep.torch_tools import Adam, Backend, Deadline, Layers, Rows, Tensor
+from rowsparse._deadline import Deadline
+from rowsparse.deep.torch_tools import Adam, Backend, Layers, Rows, Tensor
 from rowsparse.solvers.solution import Monitor, silent
 
 # The published schedule, in batches and in steps of the search for the best mask.

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -194,16 +193,6 @@ class Adam:
 
     def _momentum_at(self, step: int) -> float:
         return self._first_decay * (1.0 - 0.5 * 0.96 ** (step * self._momentum_decay))
-
-
-class Deadline:
-    """So many seconds from now on; None is no limit."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self._end = np.inf if seconds is None else monotonic() + seconds
-
-    def expired(self) -> bool:
-        return monotonic() >= self._end
 
 
 class Rows:

@@ -14,7 +14,7 @@ from sklearn.feature_selection import RFE, SelectKBest
 
 from rowsparse._arrays import Index
 from rowsparse.selectors import TopK, topk_path
-from rowsparse.solvers.subset.path import DEFAULT_PATH_RESTARTS
+from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS
 
 __all__ = ["Selection", "select_for_each", "with_count"]
 

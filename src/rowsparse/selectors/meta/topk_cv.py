@@ -27,9 +27,8 @@ from rowsparse.selectors.meta.cross_validation import (
     results_table,
     score_fold,
 )
-from rowsparse.selectors.topk.path import PathProblem
+from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, PathProblem
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.solvers.subset.path import DEFAULT_PATH_RESTARTS
 
 RULES = ("one_std_err", "best", "ebic")
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rowsparse._arrays import Index, Mask
 from rowsparse._compat import has_callbacks
+from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Flag, Number, OneOf
-from rowsparse.certificate import Problem as ProofProblem
-from rowsparse.certificate import Proof
+from rowsparse.certificate import Proof, ProofProblem
 from rowsparse.selectors.base.messages import warn_user
 from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.problem import LinearProblem
@@ -21,10 +20,9 @@ from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
 from rowsparse.solvers.l21.robust import robust_topk
-from rowsparse.solvers.proof.prover import Proof as Proven
-from rowsparse.solvers.proof.prover import certify
+from rowsparse.solvers.proof.prover import ProverResult, certify
 from rowsparse.solvers.solution import Solution, relative_gap, scores_with_closeness
-from rowsparse.solvers.subset.search import DEFAULT_RESTARTS, SearchResult, search, with_support
+from rowsparse.solvers.subset.search import SearchResult, search, with_support
 
 LOSSES = ("squared", "l21")
 # Share of the objective of no features below which a fit is perfect.
@@ -161,7 +159,7 @@ class TopK(LinearSelector):
         include: Any = None,
         exclude: Any = None,
         feature_groups: Any = None,
-        n_restarts: int = DEFAULT_RESTARTS,
+        n_restarts: int = 20,
         certify: bool = False,
         keep_proof: bool = False,
         gap_tol: float = 1e-6,
@@ -245,7 +243,7 @@ class TopK(LinearSelector):
 
     def _solve_squared(self, problem: LinearProblem, asked: Constraints, ridge: float) -> Solution:
         """The search on centred and weighted data, with the ridge in the units of the design."""
-        started = perf_counter()
+        deadline = Deadline(self.time_limit)
         result = search(
             problem.design,
             problem.Y,
@@ -255,13 +253,13 @@ class TopK(LinearSelector):
             exclude=asked.exclude,
             groups=asked.groups,
             n_restarts=self.n_restarts,
-            time_limit=self.time_limit,
             seed=int(generator(self.random_state).integers(2**31)),
             n_jobs=self.n_jobs,
+            deadline=deadline,
             monitor=problem.monitor,
         )
         self._warn_if_perfect(problem, result)
-        result, certificate = self._certified(problem, asked, ridge, result, started)
+        result, certificate = self._certified(problem, asked, ridge, result, deadline)
         W = np.zeros((problem.design.shape[1], problem.Y.shape[1]))
         W[result.support] = result.V
         costs = np.zeros((W.shape[0], 1))
@@ -284,14 +282,11 @@ class TopK(LinearSelector):
         asked: Constraints,
         ridge: float,
         result: SearchResult,
-        started: float,
+        deadline: Deadline,
     ) -> tuple[SearchResult, dict[str, Any]]:
         """The result, improved if a proof found better, and what is proven of it."""
         if not self.certify:
             return result, _no_proof(result.objective)
-        left = None
-        if self.time_limit is not None:
-            left = max(self.time_limit - (perf_counter() - started), 0.0)
         proof = certify(
             problem.design,
             problem.Y,
@@ -302,8 +297,8 @@ class TopK(LinearSelector):
             include=np.array(asked.include, dtype=np.intp),
             exclude=np.array(asked.exclude, dtype=np.intp),
             gap_tol=self.gap_tol,
-            time_limit=left,
-            keep=self.keep_proof,
+            deadline=deadline,
+            keep_proof=self.keep_proof,
             keep_on_interrupt=self.time_limit is not None or has_callbacks(self),
             monitor=lambda p: problem.monitor(
                 p.objective, lower_bound=p.lower_bound, nodes=p.nodes
@@ -321,7 +316,7 @@ class TopK(LinearSelector):
         return result, self._proven(problem, asked, result, proof)
 
     def _proven(
-        self, problem: LinearProblem, asked: Constraints, result: SearchResult, proof: Proven
+        self, problem: LinearProblem, asked: Constraints, result: SearchResult, proof: ProverResult
     ) -> dict[str, Any]:
         bound = min(proof.lower_bound, result.objective)
         gap = result.objective - bound
@@ -338,7 +333,7 @@ class TopK(LinearSelector):
                 objective=problem.restored("objective", result.objective),
                 lower_bound=problem.restored("objective", bound),
                 complete=bool(self.keep_proof),
-                pool=proof.question.pool,
+                pool=proof.problem.pool,
                 diagonal=proof.diagonal,
                 steps=proof.steps,
             ),
