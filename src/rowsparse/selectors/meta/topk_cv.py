@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
-from rowsparse.selectors.base.docstrings import filled_docstring
+from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.sample import require_targets, validated_data
 from rowsparse.selectors.base.selector import SupportMixin
