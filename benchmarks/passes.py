@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from benchmarks.certificate import Array
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import race
+from benchmarks.topk import search_design
 from rowsparse.design import Design, make_design
-from rowsparse.solvers.subset.search import search
 
 N, D, K, CLASSES = 2000, 100_000, 50, 10
 QUICK_D = 20_000
@@ -93,11 +93,11 @@ def run(quick: bool) -> list[Table]:
 
 def _fresh(design: Design, Y: Array, **settings: Any) -> Any:
     """A search with a copy of the design, which keeps what it computes: the next has none of it."""
-    return search(copy(design), Y, K, n_restarts=0, **settings)
+    return search_design(copy(design), Y, K, n_restarts=0, **settings)
 
 
 def _from_arrays(X: NDArray[np.float32], Y: Array) -> Any:
-    return search(make_design(X, center=False, scale=False)[0], Y, K, n_restarts=0)
+    return search_design(make_design(X, center=False, scale=False)[0], Y, K, n_restarts=0)
 
 
 def _measure(X: NDArray[np.float32], calls: dict[str, Call], table: Table, *, rounds: int) -> None:

@@ -13,12 +13,12 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from benchmarks.data import Data
 from benchmarks.tables import VERDICT, Table, verdict
-from benchmarks.topk import SETS, each, refitted
+from benchmarks.topk import SETS, each, refitted, search_design
 from rowsparse import TopK
+from rowsparse._deadline import Deadline
 from rowsparse.certificate import verify
 from rowsparse.design import make_design
 from rowsparse.solvers.proof.prover import certify
-from rowsparse.solvers.subset.search import search
 
 QUICK_SETS = ("srbct", "leu", "allaml", "yale")
 LIMIT, QUICK_LIMIT = 60.0, 5.0
@@ -75,7 +75,7 @@ def _row(data: Data, alpha: float, k: int, limit: float) -> dict[str, Any]:
     none = np.empty(0, dtype=np.intp)
     start = perf_counter()
     design, _ = make_design(data.X, center=False, scale=False)
-    found = search(design, data.Y, k, ridge=ridge)
+    found = search_design(design, data.Y, k, ridge=ridge)
     searched = perf_counter() - start
     proof = certify(
         design,
@@ -87,7 +87,11 @@ def _row(data: Data, alpha: float, k: int, limit: float) -> dict[str, Any]:
         include=none,
         exclude=none,
         gap_tol=GAP_TOL,
-        time_limit=limit,
+        deadline=Deadline(limit),
+        keep_on_interrupt=False,
+        keep_proof=False,
+        monitor=lambda progress: False,
+        n_jobs=None,
     )
     seconds = perf_counter() - start
     objective = refitted(data.X, data.Y, proof.support, ridge)

@@ -15,9 +15,12 @@ from benchmarks.certificate import Array
 from benchmarks.data import Data, MissingDataError, load
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import Timed, race, race_again
-from rowsparse.design import make_design
+from rowsparse import TopK
+from rowsparse._deadline import Deadline
+from rowsparse.design import Design, make_design
+from rowsparse.solvers.solution import Monitor, silent
 from rowsparse.solvers.sparse.cdlsr import cdlsr
-from rowsparse.solvers.subset.search import DEFAULT_RESTARTS, SearchResult, search
+from rowsparse.solvers.subset.search import SearchResult, search
 
 SETS: tuple[str, ...] = ("srbct", "glioma", "allaml", "leu", "lung", "carcinom", "prostate_ge")
 SETS += ("lymphoma", "yale", "jaffe", "umist", "warppie10p", "coil20", "isolet", "usps")
@@ -35,6 +38,7 @@ BRISK = 0.02
 # Objectives closer than this share of ||Y||^2 are equal.
 SAME = 1e-10
 
+DEFAULT_RESTARTS = TopK().n_restarts
 OURS, PLAIN = "ours", "no restarts"
 GREEDY, BEAMED, ABESS, CDLSR = "fastcan", f"beam {BEAM}", "abess", "CD-LSR"
 PEERS = (GREEDY, BEAMED, ABESS, CDLSR)
@@ -78,10 +82,37 @@ def each(names: tuple[str, ...], *tables: Table) -> Iterator[Data]:
                 table.notes.append(str(missing))
 
 
-def solve(X: Array, Y: Array, k: int, ridge: float = 0.0, **settings: Any) -> SearchResult:
+def search_design(
+    design: Design,
+    Y: Array,
+    k: int,
+    *,
+    ridge: float = 0.0,
+    n_restarts: int = DEFAULT_RESTARTS,
+    time_limit: float | None = None,
+    monitor: Monitor = silent,
+) -> SearchResult:
+    """The search with the settings of TopK and a fixed seed."""
+    return search(
+        design,
+        Y,
+        k,
+        ridge=ridge,
+        include=(),
+        exclude=(),
+        groups=None,
+        n_restarts=n_restarts,
+        seed=0,
+        n_jobs=None,
+        deadline=Deadline(time_limit),
+        monitor=monitor,
+    )
+
+
+def solve(X: Array, Y: Array, k: int, **settings: Any) -> SearchResult:
     """From plain arrays to the answer: making the design is timed too."""
     design, _ = make_design(X, center=False, scale=False)
-    return search(design, Y, k, ridge=ridge, **settings)
+    return search_design(design, Y, k, **settings)
 
 
 def refitted(X: Array, Y: Array, support: Any, ridge: float = 0.0) -> float:

@@ -1,4 +1,4 @@
-"""The only place that knows which scikit-learn is installed."""
+"""Everything that depends on the version of scikit-learn."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ except ImportError:  # scikit-learn < 1.9
     HAS_CALLBACKS = False
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in where scikit-learn has no callbacks yet."""
+        """Replacement for scikit-learn < 1.9, which has no callbacks."""
 
     def with_callbacks(method: F) -> F:
-        """Leave the method alone where scikit-learn has no callbacks yet."""
+        """Return the method unchanged: scikit-learn < 1.9 has no callbacks."""
         return method
 
 
 def iteration_monitor(estimator: Any) -> Callable[..., bool]:
     """A monitor that tells the estimator's callbacks of every iteration.
 
-    It answers whether one of them asked to stop. Without callbacks it costs nothing.
+    The monitor returns whether one of them asked to stop. Without callbacks it does nothing.
     """
     if not HAS_CALLBACKS:
-        return _nobody
+        return _never_stop
     context = estimator._init_callback_context(max_subtasks=None)
     if not has_callbacks(estimator):
-        return _nobody
+        return _never_stop
     context.call_on_fit_task_begin(estimator=estimator)
 
     def monitor(objective: float, /, **details: float) -> bool:
         step = context.subcontext(task_name="iteration")
-        told = {"objective": objective, **details}
-        step.call_on_fit_task_begin(estimator=estimator, metadata=told)
-        return bool(step.call_on_fit_task_end(estimator=estimator, metadata=told))
+        metadata = {"objective": objective, **details}
+        step.call_on_fit_task_begin(estimator=estimator, metadata=metadata)
+        return bool(step.call_on_fit_task_end(estimator=estimator, metadata=metadata))
 
     return monitor
 
 
 def has_callbacks(estimator: Any) -> bool:
-    """Whether somebody watches this estimator."""
+    """Whether callbacks are set on this estimator."""
     return bool(getattr(estimator, "_skl_callbacks", None))
 
 
-def _nobody(objective: float, /, **details: float) -> bool:
+def _never_stop(objective: float, /, **details: float) -> bool:
     return False
 
 

@@ -1,4 +1,4 @@
-"""Files that are whole or absent, and what to say of those that are damaged."""
+"""Writing files atomically, and errors for files that cannot be read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["UnreadableFileError", "check_memory", "fits_memory", "write_whole"]
+__all__ = ["UnreadableFileError", "check_memory", "damaged", "fits_memory", "write_whole"]
 
 _GIGABYTE = 1e9
 # Where Linux keeps the limit of a container.
@@ -17,6 +17,13 @@ _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 class UnreadableFileError(ValueError):
     """Why a file cannot be read and what to do, as the end of a sentence that names it first."""
+
+
+def damaged(kind: str, reason: str) -> UnreadableFileError:
+    """The error for a file whose bytes are not those of its kind, as MAT or NPZ."""
+    return UnreadableFileError(
+        f"cannot be read as {kind}: {reason}, so it is damaged and has to be copied or saved again."
+    )
 
 
 def fits_memory(n_bytes: int) -> bool:

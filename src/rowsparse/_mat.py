@@ -19,14 +19,23 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rowsparse._files import UnreadableFileError, check_memory
+from rowsparse._files import UnreadableFileError, check_memory, damaged
 
 __all__ = ["read_mat"]
 
 # Types of elements, by the numbers in their tags.
 _NUMBERS = {
-    1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
-}  # fmt: skip
+    1: "i1",
+    2: "u1",
+    3: "i2",
+    4: "u2",
+    5: "i4",
+    6: "u4",
+    7: "f4",
+    9: "f8",
+    12: "i8",
+    13: "u8",
+}
 _TEXTS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
 _UINT32, _MATRIX, _COMPRESSED = 6, 14, 15
 # Classes of arrays, by the numbers in their flags.
@@ -73,15 +82,9 @@ def read_mat(path: Path, wanted: Collection[str]) -> tuple[dict[str, Any], list[
             order = _byte_order(start)
             return _version_5(file, order, path.stat().st_size, wanted)
     except zlib.error:
-        raise _damaged("its contents do not fit together") from None
+        raise damaged("MAT", "its contents do not fit together") from None
     except MemoryError:
         raise UnreadableFileError("needs more memory than there is.") from None
-
-
-def _damaged(reason: str) -> UnreadableFileError:
-    return UnreadableFileError(
-        f"cannot be read as MAT: {reason}, so it is damaged and has to be copied or saved again."
-    )
 
 
 def _byte_order(start: bytes) -> str:
@@ -92,18 +95,18 @@ def _byte_order(start: bytes) -> str:
     if version == 2:
         raise UnreadableFileError("is of MATLAB's version 7.3: save it with the option '-v7'.")
     if version != 1:
-        raise _damaged("there is no such version of the format")
+        raise damaged("MAT", "there is no such version of the format")
     return order
 
 
 def _version_4(path: Path, wanted: Collection[str]) -> tuple[dict[str, Any], list[str]]:
-    """The oldest version, whose reader in SciPy is Python: from memory no size can mislead it."""
+    """Version 4: SciPy's reader, which is plain Python and safe on damaged files in memory."""
     from scipy.io import loadmat
 
     try:
         stored = loadmat(io.BytesIO(path.read_bytes()))
-    except Exception:  # whatever comes of sizes that make no sense
-        raise _damaged("its contents do not fit together") from None
+    except Exception:  # wrong sizes raise errors of many kinds
+        raise damaged("MAT", "its contents do not fit together") from None
     names = [name for name in stored if not name.startswith("__")]
     return {
         name: sp.csc_array(stored[name]) if sp.issparse(stored[name]) else stored[name]
@@ -135,13 +138,13 @@ def _top_elements(file: IO[bytes], order: str, end: int) -> Iterator[tuple[int, 
         file.seek(at)
         tag = file.read(8)
         if len(tag) < 8:
-            raise _damaged("it ends within an element")
+            raise damaged("MAT", "it ends within an element")
         kind, size = struct.unpack(order + "II", tag)
         at += 8 + size
         if at > end:
-            raise _damaged("it ends within an element")
+            raise damaged("MAT", "it ends within an element")
         if kind not in (_MATRIX, _COMPRESSED):
-            raise _damaged("it has an element of an unknown type")
+            raise damaged("MAT", "it has an element of an unknown type")
         yield kind, size
 
 
@@ -154,19 +157,19 @@ def _content(
     packed = file.read(size if most is None else min(size, _HEAD_COMPRESSED))
     tag = zlib.decompressobj().decompress(packed[:_HEAD_COMPRESSED], 8)
     if len(tag) < 8:
-        raise _damaged("it ends within an element")
+        raise damaged("MAT", "it ends within an element")
     inner, length = struct.unpack(order + "II", tag)
     if inner != _MATRIX:
-        raise _damaged("it has an element of an unknown type")
+        raise damaged("MAT", "it has an element of an unknown type")
     engine = zlib.decompressobj()
     if most is not None:
         return memoryview(engine.decompress(packed, 8 + min(length, most)))[8:]
     check_memory(length)
     content = memoryview(engine.decompress(packed, 8 + length))[8:]
-    # Reading on to the end of the stream has its checksum compared.
+    # Reading to the end of the stream makes zlib compare its checksum.
     beyond = engine.decompress(engine.unconsumed_tail, 1)
     if len(content) < length or beyond or not engine.eof:
-        raise _damaged("an element is not as long as it says")
+        raise damaged("MAT", "an element is not as long as it says")
     return content
 
 
@@ -181,7 +184,7 @@ class _Elements:
         """Type and content of the next element."""
         end = len(self.data)
         if self.at + 8 > end:
-            raise _damaged("an element is missing")
+            raise damaged("MAT", "an element is missing")
         kind, size = self._tag.unpack_from(self.data, self.at)
         begin = self.at + 8
         if kind >> 16:  # up to four bytes are kept in the tag
@@ -191,19 +194,19 @@ class _Elements:
         else:
             self.at = min(begin + size + -size % 8, end)
         if begin + size > end:
-            raise _damaged("an element is longer than what it is a part of")
+            raise damaged("MAT", "an element is longer than what it is a part of")
         return kind, self.data[begin : begin + size]
 
     def numbers(self, logical: int | None = None) -> NDArray[Any]:
         """The next element as a copy in native byte order; ``logical`` values may be bytes."""
         kind, content = self.next()
         if kind not in _NUMBERS:
-            raise _damaged("it has text where numbers belong")
+            raise damaged("MAT", "it has text where numbers belong")
         # MATLAB writes true and false of a sparse matrix as bytes in an element of doubles.
         as_bytes = logical is not None and len(content) == logical
         dtype = np.dtype("u1") if as_bytes else np.dtype(self.order + _NUMBERS[kind])
         if len(content) % dtype.itemsize:
-            raise _damaged("a matrix has a part of a number")
+            raise damaged("MAT", "a matrix has a part of a number")
         return np.frombuffer(content, dtype).astype(dtype.newbyteorder("="))
 
 
@@ -221,7 +224,7 @@ class _Header:
 def _header(elements: _Elements) -> _Header:
     kind, content = elements.next()
     if kind != _UINT32 or len(content) != 8:
-        raise _damaged("a variable does not begin as one does")
+        raise damaged("MAT", "a variable does not begin as one does")
     flags = struct.unpack(elements.order + "I", content[:4])[0]
     shape = () if flags & 0xFF == _OPAQUE else _shape(elements.numbers())
     name = str(elements.next()[1], "latin-1")
@@ -232,7 +235,7 @@ def _shape(sizes: NDArray[Any]) -> tuple[int, ...]:
     shape = tuple(sizes.tolist())
     fits = 2 <= len(shape) <= _MOST_DIMENSIONS and sizes.dtype.kind in "iu"
     if not fits or min(shape) < 0 or math.prod(max(size, 1) for size in shape) > _MOST_VALUES:
-        raise _damaged("the sizes of a matrix make no sense")
+        raise damaged("MAT", "the sizes of a matrix make no sense")
     return shape
 
 
@@ -259,14 +262,14 @@ def _not_read(header: _Header) -> UnreadableFileError:
 
 def _check_count(n_values: int, shape: tuple[int, ...]) -> None:
     if n_values != math.prod(shape):
-        raise _damaged("a matrix has more or fewer values than its size says")
+        raise damaged("MAT", "a matrix has more or fewer values than its size says")
 
 
 def _text(elements: _Elements, shape: tuple[int, ...]) -> NDArray[Any]:
     """An array of str: one for each row of characters."""
     kind, content = elements.next()
     if kind not in _TEXTS:
-        raise _damaged("it has numbers where text belongs")
+        raise damaged("MAT", "it has numbers where text belongs")
     ends = {"<": "-le", ">": "-be"}[elements.order] if _TEXTS[kind] in ("utf-16", "utf-32") else ""
     text = str(content, _TEXTS[kind] + ends, errors="replace")
     if shape[:-1] == (1,) or not text:  # in one row the number may differ: some take two places
@@ -280,12 +283,12 @@ def _cell(elements: _Elements, header: _Header) -> NDArray[Any]:
     """An array of str objects; a text each, or a number as text."""
     count = math.prod(header.shape)
     if 8 * count > len(elements.data):
-        raise _damaged("a cell array has fewer cells than its size says")
+        raise damaged("MAT", "a cell array has fewer cells than its size says")
     texts = np.empty(count, dtype=object)
     for i in range(count):
         kind, content = elements.next()
         if kind != _MATRIX:
-            raise _damaged("it has an element of an unknown type")
+            raise damaged("MAT", "it has an element of an unknown type")
         texts[i] = _cell_text(_Elements(content, elements.order), header) if len(content) else ""
     return texts.reshape(header.shape, order="F")
 
@@ -305,12 +308,12 @@ def _sparse(elements: _Elements, shape: tuple[int, ...], is_logical: bool) -> sp
     rows, starts = elements.numbers(), elements.numbers()
     whole = rows.dtype.kind in "iu" and starts.dtype.kind in "iu"
     if not whole or len(shape) != 2 or starts.size != shape[1] + 1:
-        raise _damaged("the columns of a sparse matrix make no sense")
+        raise damaged("MAT", "the columns of a sparse matrix make no sense")
     n_stored = int(starts[-1])
     values = elements.numbers(n_stored if is_logical else None)
     if starts[0] != 0 or np.any(starts[1:] < starts[:-1]) or n_stored > min(rows.size, values.size):
-        raise _damaged("the columns of a sparse matrix make no sense")
+        raise damaged("MAT", "the columns of a sparse matrix make no sense")
     rows = rows[:n_stored]
     if n_stored and not 0 <= rows.min() <= rows.max() < shape[0]:
-        raise _damaged("a sparse matrix has values outside of it")
+        raise damaged("MAT", "a sparse matrix has values outside of it")
     return sp.csc_array((values[:n_stored], rows, starts), shape=shape)

@@ -11,13 +11,13 @@ from typing import Any
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from rowsparse._files import UnreadableFileError, check_memory
+from rowsparse._files import UnreadableFileError, check_memory, damaged
 
 __all__ = ["read_npz"]
 
 _ENDING = ".npy"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-# What NumPy writes; of the others no part can be unpacked alone.
+# The compressions that NumPy writes.
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -57,13 +57,7 @@ def read_npz(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[Any
     except MemoryError:
         raise UnreadableFileError("needs more memory than there is.") from None
     except Exception:  # damaged bytes make zipfile and NumPy raise almost anything
-        raise _damaged("its contents do not fit together") from None
-
-
-def _damaged(reason: str) -> UnreadableFileError:
-    return UnreadableFileError(
-        f"is not an NPZ file, or a damaged one: {reason}, so it has to be copied or saved again."
-    )
+        raise damaged("NPZ", "its contents do not fit together") from None
 
 
 def _name(member: zipfile.ZipInfo) -> str:
@@ -72,11 +66,11 @@ def _name(member: zipfile.ZipInfo) -> str:
 
 def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
     if member.compress_type not in _PACKINGS:
-        raise _damaged("NumPy packs in another way")
+        raise damaged("NPZ", "NumPy packs in another way")
     with file.open(member) as stream:
         version = npy.read_magic(stream)
         if version not in _HEADERS:
-            raise _damaged("there is no such version of the format")
+            raise damaged("NPZ", "there is no such version of the format")
         shape, _, dtype = _HEADERS[version](stream)
         if dtype.hasobject:
             raise UnreadableFileError(
@@ -84,11 +78,11 @@ def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
                 "np.array(names, dtype=str)."
             )
         n_values, n_bytes = math.prod(shape), member.file_size - stream.tell()
-        # Values of no bytes could be as many as a header likes.
+        # A header may claim any number of values of zero bytes.
         if n_values * dtype.itemsize != n_bytes or (n_values and not n_bytes):
-            raise _damaged("an array has more or fewer values than its header says")
+            raise damaged("NPZ", "an array has more or fewer values than its header says")
     with file.open(member) as stream:
         array: NDArray[Any] = npy.read_array(stream, allow_pickle=False)
-        # Reading on to the end has the checksum compared.
+        # Reading to the end makes zipfile compare the checksum.
         stream.read(1)
     return array

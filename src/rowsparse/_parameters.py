@@ -1,4 +1,4 @@
-"""What a parameter may be: constraints that say so in one sentence when it is not."""
+"""Constraints on parameters, with errors of one sentence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
     "Such",
 ]
 
-# How much of a wrong value an error shows.
+# Characters of a wrong value that an error shows.
 _SHOWN = 100
 
 
@@ -36,14 +36,14 @@ class Constraint(ABC):
     @property
     @abstractmethod
     def wanted(self) -> str:
-        """What completes "must be"; None aside."""
+        """What is accepted, to follow "must be"; without None."""
 
     @abstractmethod
     def accepts(self, value: Any) -> bool:
-        """Whether a value that is not an accepted None will do."""
+        """Whether a value is accepted; None is handled by ``check``."""
 
     def error(self, value: Any) -> type[ValueError | TypeError]:
-        """Whether it is of a wrong type, or a wrong value of the right one."""
+        """The error to raise: for a wrong type, or for a wrong value of the right type."""
         return ValueError
 
     def check(self, name: str, value: Any) -> None:
@@ -114,7 +114,7 @@ class OneOf(Constraint):
 
 @dataclass(frozen=True)
 class Flag(Constraint):
-    """True or False, and nothing that is merely taken for one of them."""
+    """True or False; no other value that Python treats as one of them."""
 
     @property
     def wanted(self) -> str:
@@ -185,7 +185,7 @@ class Such(Constraint):
 
 @dataclass(frozen=True)
 class Anything(Constraint):
-    """What can only be checked against the data, and is, when they are there."""
+    """Any value: it can only be checked together with the data."""
 
     @property
     def wanted(self) -> str:

@@ -1,4 +1,4 @@
-"""One clear sentence for each thing that can be wrong with the input."""
+"""Checks of the input, with errors of one sentence."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ def resolve_count(value: Any, d: int) -> int:
 
 
 def column_label(X: Any, j: int) -> str:
-    """How to speak of column j: by its name if X has names."""
+    """How messages refer to column j: by its name if X has names."""
     names = getattr(X, "columns", None)
     return f"column {j}" if names is None else f"column {list(names)[j]!r}"
 
 
 def check_not_masked(name: str, values: Any) -> None:
-    """Refuse a masked array with masked entries: what is under a mask would count like the rest."""
+    """Refuse masked entries, whose values would otherwise be used like all others."""
     if np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries: impute them or drop their samples first.")
 
 
 def check_not_lazy(name: str, values: Any) -> None:
-    """Refuse a table that is only a plan of one."""
+    """Refuse a lazy table, which has no values until it is collected."""
     if hasattr(values, "collect") and hasattr(values, "lazy"):
         raise TypeError(f"{name} is a {type(values).__name__}: pass {name}.collect().")
 
 
 def check_unique_names(X: Any) -> None:
-    """Refuse a table with two columns of one name, which no name could tell apart."""
+    """Refuse a table in which two columns have the same name."""
     names = list(X.columns)
     seen = set[Any]()
     for name in names:
@@ -72,7 +72,7 @@ def check_unique_names(X: Any) -> None:
 
 
 def check_numeric_columns(X: Any) -> None:
-    """Refuse columns that are not numbers, by name, and tables that are not one."""
+    """Refuse columns that are not numeric, naming the first one, and lazy tables."""
     if sp.issparse(X):
         return
     check_not_masked("X", X)

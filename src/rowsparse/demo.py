@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from rowsparse.evaluation import refitted_objective
 from rowsparse.selectors import get_selector, selector_info
 
 __all__ = ["METHODS", "N_PIXELS", "DigitsDemo", "DigitsRow", "check_k", "run_digits"]
@@ -126,70 +127,41 @@ def run_digits(k: int = 10, *, progress: Callable[[str], None] | None = None) ->
     """
     check_k(k)
     X, y = load_digits(return_X_y=True)
+    tell = progress or (lambda name: None)
     rows = []
-    # Matrices of 64 columns are too small for several BLAS threads: they would only wait.
+    # With 64 columns, several BLAS threads would only wait for each other.
     with threadpool_limits(1):
         for info in map(selector_info, METHODS):
-            if progress is not None:
-                progress(info.cls.__name__)
+            tell(info.cls.__name__)
             # Where a method is random, its start is fixed so that the demo repeats.
             fixed = {"random_state": 0} if info.random else {}
-            rows.append(_selected_row(get_selector(info.name, k, **fixed), info.reference, X, y))
-        if progress is not None:
-            progress("All pixels")
-        rows.append(_full_row(X, y))
+            selector = get_selector(info.name, k, **fixed)
+            start = perf_counter()
+            support = clone(selector).fit(X, y).get_support()
+            seconds = perf_counter() - start
+            rows.append(_row(info.cls.__name__, info.reference, support, seconds, [selector], X, y))
+        tell("All pixels")
+        rows.append(_row("All pixels", "", np.ones(N_PIXELS, dtype=bool), None, [], X, y))
     means = np.stack([X[y == digit].mean(axis=0).reshape(8, 8) for digit in range(10)])
     return DigitsDemo(k=k, mean_digits=means, rows=tuple(rows))
 
 
-def _selected_row(
-    selector: Any, paper: str, X: NDArray[np.float64], y: NDArray[np.int_]
+def _row(
+    method: str,
+    paper: str,
+    support: NDArray[np.bool_],
+    seconds: float | None,
+    first_steps: list[Any],
+    X: NDArray[np.float64],
+    y: NDArray[np.int_],
 ) -> DigitsRow:
-    """Fit on all images for the picture, and inside the folds for the accuracy."""
-    start = perf_counter()
-    fitted = clone(selector).fit(X, y)
-    seconds = perf_counter() - start
-    support = np.asarray(fitted.get_support(), dtype=bool)
-    return DigitsRow(
-        method=type(selector).__name__,
-        paper=paper,
-        support=support,
-        seconds=seconds,
-        objective=_refitted_objective(X[:, support], y),
-        fold_accuracies=_cross_validate(make_pipeline(selector, *_classifier()), X, y),
-    )
+    """A row with the objective of the support, and with accuracies on held-out folds.
 
-
-def _full_row(X: NDArray[np.float64], y: NDArray[np.int_]) -> DigitsRow:
-    """The same figures with every pixel kept."""
-    return DigitsRow(
-        method="All pixels",
-        paper="",
-        support=np.ones(X.shape[1], dtype=bool),
-        seconds=None,
-        objective=_refitted_objective(X, y),
-        fold_accuracies=_cross_validate(make_pipeline(*_classifier()), X, y),
-    )
-
-
-def _classifier() -> tuple[StandardScaler, SVC]:
-    """The classifier that judges a selection: a linear SVM on standardised pixels."""
-    return StandardScaler(), SVC(kernel="linear", C=1.0)
-
-
-def _cross_validate(
-    model: Pipeline, X: NDArray[np.float64], y: NDArray[np.int_]
-) -> tuple[float, ...]:
-    """Accuracy on five held-out folds; all of `model`, selection included, is fitted inside."""
+    ``first_steps`` are those of the pipeline before the classifier: a selection is repeated inside
+    each fold.
+    """
+    model = make_pipeline(*first_steps, StandardScaler(), SVC(kernel="linear", C=1.0))
     folds = StratifiedKFold(n_splits=5, shuffle=True, random_state=0)
     scores = cross_val_score(model, X, y, cv=folds, error_score="raise")
-    return tuple(float(score) for score in scores)
-
-
-def _refitted_objective(X: NDArray[np.float64], y: NDArray[np.int_]) -> float:
-    """Squared error of one-hot targets on standardised columns, by least squares with intercept."""
-    Z = StandardScaler().fit_transform(X)
-    Y = (y[:, None] == np.unique(y)).astype(float)
-    Y -= Y.mean(axis=0)  # Z is centred, so this is the free intercept
-    W = np.linalg.lstsq(Z, Y, rcond=None)[0]
-    return float(np.sum((Y - Z @ W) ** 2))
+    objective = refitted_objective(X, y, support, task="classification")
+    return DigitsRow(method, paper, support, seconds, objective, tuple(scores.tolist()))

@@ -102,7 +102,7 @@ def shrink(A: npt.ArrayLike, t: float | Array) -> Array:
 
 
 def shrink_ordinary(A: Array, t: float | Array) -> Array:
-    """Do as :func:`shrink`, unchecked, for thresholds of ordinary size: an inner loop's."""
+    """:func:`shrink` without checks, for thresholds of ordinary size, in inner loops."""
     factor: Array = np.einsum("ij,ij->i", A, A)
     np.sqrt(factor, out=factor)
     np.maximum(factor, t, out=factor)

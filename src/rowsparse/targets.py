@@ -1,4 +1,4 @@
-"""y -> the target matrix Y: classes (one-hot), label indicators, one or many numbers."""
+"""The target matrix Y from y: one-hot classes, label indicators, or numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _UNKNOWN_LABELS = (
 
 @dataclass(frozen=True)
 class Targets:
-    """What is to be predicted.
+    """The target matrix and what its columns mean.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ def _is_time(value: Any) -> bool:
 def _is_missing(value: Any) -> bool:
     try:
         return bool(value is None or value != value)
-    except TypeError:  # pandas.NA answers neither yes nor no
+    except TypeError:  # pandas.NA has no truth value
         return True
 
 
@@ -250,7 +250,7 @@ def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
 
 
 def _check_no_giant(weights: Array) -> None:
-    """Refuse one weight beside which all others are rounding error."""
+    """Refuse a weight so large that the sum of all others is rounding error."""
     giant = int(np.argmax(weights))
     others = float(np.delete(weights, giant).sum())
     if 0.0 < others <= np.finfo(np.float64).eps * weights[giant]:

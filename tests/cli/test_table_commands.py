@@ -124,7 +124,7 @@ def test_quiet_and_without_report(data: Path) -> None:
 def test_without_jinja2_all_but_the_report_is_written(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rowsparse.report.files.find_spec", lambda name: None)
+    monkeypatch.setattr("rowsparse.report.extra.find_spec", lambda name: None)
     done = select(data, "-q")
     assert done.exit_code == 0
     assert 'pip install "rowsparse[report]"' in done.stderr

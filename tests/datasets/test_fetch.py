@@ -38,8 +38,11 @@ def test_a_file_of_your_own_loads_under_its_own_name(folder):
     np.savez(folder / "mine.npz", X=X, y=y, feature_names=names)
     data = load("mine")
     assert (data.name, data.task, data.info, data.target_names) == (
-        "mine", "classification", None, None,
-    )  # fmt: skip
+        "mine",
+        "classification",
+        None,
+        None,
+    )
     np.testing.assert_array_equal(data.X, X)
     np.testing.assert_array_equal(data.y, y)
     np.testing.assert_array_equal(data.feature_names, names)

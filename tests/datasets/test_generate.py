@@ -150,9 +150,16 @@ def test_many_classes_have_the_mean_square_distance_asked_for():
 @pytest.mark.parametrize("signal", [0.5, 3.0])
 def test_numbers_have_the_signal_to_noise_asked_for(signal):
     X, Y, _, coef = make_row_sparse(
-        20000, 10, 4, 3, task="regression", signal=signal, correlation=0.5,
-        return_coef=True, random_state=0,
-    )  # fmt: skip
+        20000,
+        10,
+        4,
+        3,
+        task="regression",
+        signal=signal,
+        correlation=0.5,
+        return_coef=True,
+        random_state=0,
+    )
     fit = X @ coef.T
     np.testing.assert_allclose(fit.std(axis=0) / (Y - fit).std(axis=0), signal, rtol=0.03)
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from rowsparse import ConcreteAutoencoder
+from rowsparse._deadline import Deadline
 from rowsparse.deep.concrete import ConcreteSettings, _Try, temperature
-from rowsparse.deep.torch_tools import Backend, Deadline, Rows
+from rowsparse.deep.torch_tools import Backend, Rows
 from rowsparse.solvers.solution import silent
 
 from .cases import SHORT_CONCRETE, classes, low_rank

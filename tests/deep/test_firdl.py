@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rowsparse._deadline import Deadline
 from rowsparse.deep.firdl import (
     FirdlSettings,
     OperatorNetwork,
@@ -20,7 +21,7 @@ from rowsparse.deep.firdl import (
     perturbed,
     random_masks,
 )
-from rowsparse.deep.torch_tools import Backend, Deadline, Rows
+from rowsparse.deep.torch_tools import Backend, Rows
 from rowsparse.solvers.solution import silent
 
 from .cases import SHORT_FIRDL, best_mask_of, classes, dense_masks

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rowsparse.deep.torch_tools import Adam, Deadline, Rows, standardized
+from rowsparse.deep.torch_tools import Adam, Rows, standardized
 
 
 @pytest.mark.parametrize("nesterov", [False, True])
@@ -69,11 +69,6 @@ def test_dropout_keeps_the_mean(backend):
     kept = backend.dropout(backend.zeros(100, 1000) + 1.0, 0.25).numpy()
     np.testing.assert_allclose(np.unique(kept), [0.0, 4 / 3], rtol=1e-6)
     np.testing.assert_allclose(kept.mean(), 1.0, atol=0.01)
-
-
-def test_a_clock_without_a_limit_never_expires():
-    assert not Deadline(None).expired()
-    assert Deadline(0.0).expired()
 
 
 def test_standardized_targets():

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from joblib import parallel_config
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_iris, make_multilabel_classification, make_regression
 from sklearn.feature_selection import SelectKBest, SelectorMixin, f_classif
-from sklearn.model_selection import ShuffleSplit, StratifiedKFold, cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from rowsparse import TopK
-from rowsparse.evaluation import selection_curve, stability
+from rowsparse.evaluation import selection_curve
 
 
 class Nosy(SelectorMixin, BaseEstimator):
@@ -76,38 +77,31 @@ def test_selection_before_the_folds_inflates_accuracy():
     assert honest < 0.75
 
 
-def test_the_same_answer_for_any_number_of_jobs():
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.long)])
+def test_the_same_answer_for_any_number_of_jobs(backend):
     X, y = load_iris(return_X_y=True)
-    one, two = (
-        selection_curve(["topk", "rpfs"], X, y, [1, 2], cv=3, n_jobs=jobs) for jobs in (1, 2)
-    )
+    with parallel_config(backend):
+        one, two = (
+            selection_curve(["topk", "fstatistic"], X, y, [1, 2], cv=3, n_jobs=jobs)
+            for jobs in (1, 2)
+        )
     assert [r.support for r in one.records] == [r.support for r in two.records]
     np.testing.assert_array_equal(one.mean("accuracy"), two.mean("accuracy"))
-    assert one.selectors == ["TopK", "RPFS"]
+    assert one.selectors == ["TopK", "FStatistic"]
 
 
 def test_labels_numbers_and_sparse_data():
     X, Y = make_multilabel_classification(60, 8, n_classes=3, random_state=0)
     curve = selection_curve(["topk"], X, Y, [3], cv=3)
     assert curve.metrics == ("macro_f1", "accuracy")
-    assert 0 <= curve.mean("macro_f1")[0, 0] <= 1
+    everything = selection_curve(["topk"], X, Y, [8], cv=3)
+    assert 0.4 < curve.mean("macro_f1")[0, 0] <= everything.mean("macro_f1")[0, 0] + 0.1
     X, y = make_regression(60, 8, n_informative=2, noise=0.1, random_state=0)
     curve = selection_curve(["topk"], X, y, [2], cv=3)
     assert curve.mean("r2")[0, 0] > 0.99
     np.testing.assert_allclose(
         selection_curve(["topk"], sp.csr_array(X), y, [2], cv=3).mean("r2"), curve.mean("r2")
     )
-
-
-def test_stability_is_that_of_the_supports():
-    X, y = load_iris(return_X_y=True)
-    cv = ShuffleSplit(6, test_size=0.5, random_state=1)
-    curve = selection_curve(["topk"], X, y, [2], cv=cv)
-    masks = np.zeros((6, 4), dtype=bool)
-    supports = [r.support for r in curve.records if r.estimator == "1-NN"]
-    for row, support in zip(masks, supports, strict=True):
-        row[list(support)] = True
-    assert curve.stability("TopK", 2) == tuple(stability(masks))
 
 
 def test_errors_are_raised_or_recorded():
@@ -120,14 +114,6 @@ def test_errors_are_raised_or_recorded():
     assert {r.error for r in failed} == {"ValueError: no luck today."}
     assert np.isnan(curve.mean("accuracy")[0, 0])
     assert curve.mean("accuracy")[1, 0] > 0.8
-
-
-def test_records_as_a_table():
-    X, y = load_iris(return_X_y=True)
-    frame = selection_curve(["topk"], X, y, [1, 2], cv=3).to_frame()
-    assert len(frame) == 3 * 2 * 2
-    assert {"selector", "k", "split", "accuracy", "objective", "seconds"} <= set(frame.columns)
-    assert frame.loc[frame.k == 2, "support"].str.split().str.len().eq(2).all()
 
 
 @pytest.mark.parametrize(

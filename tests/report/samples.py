@@ -87,21 +87,42 @@ def digits() -> SelectionResult:
     sd = tuple((0.03 - 0.001 * np.array(ks)).tolist())
     return SelectionResult(
         data=DataSummary(
-            "digits.csv", SHA, len(X), 64, "classification", ("digit",), classes,
+            "digits.csv",
+            SHA,
+            len(X),
+            64,
+            "classification",
+            ("digit",),
+            classes,
             tuple(int(g.sum()) for g in groups),
-            ("The column “id” was left out: it has a different value in every row.",
-             "3 constant columns were left out: pixel 0,0, pixel 4,0 and pixel 4,7."),
+            (
+                "The column “id” was left out: it has a different value in every row.",
+                "3 constant columns were left out: pixel 0,0, pixel 4,0 and pixel 4,7.",
+            ),
         ),
         method="TopK",
         method_reference="this library",
         k=k,
         k_was_chosen=True,
-        settings={"target": "digit", "k": "auto", "method": "topk", "alpha": 2.0, "certify": True,
-                  "include": [], "exclude": None, "cv": 5, "random_state": 0},
+        settings={
+            "target": "digit",
+            "k": "auto",
+            "method": "topk",
+            "alpha": 2.0,
+            "certify": True,
+            "include": [],
+            "exclude": None,
+            "cv": 5,
+            "random_state": 0,
+        },
         versions=VERSIONS,
         features=tuple(
             RankedFeature(
-                rank, names[j], int(j), float(selector.scores_[j]), float(f),
+                rank,
+                names[j],
+                int(j),
+                float(selector.scores_[j]),
+                float(f),
                 (max(0.0, f - 0.12), min(1.0, f + 0.1)),
                 f"{classes[int(np.argmax(np.abs(coef[:, j])))]} "
                 f"({'more' if coef[np.argmax(np.abs(coef[:, j])), j] > 0 else 'less'})",
@@ -121,8 +142,11 @@ def digits() -> SelectionResult:
             tuple(
                 Alternative(names[int(other)], float(value))
                 for other, value in sorted(
-                    ((o, np.corrcoef(X[:, j], X[:, o])[0, 1]) for o in range(64)
-                     if o not in picked and X[:, o].std() > 0),
+                    (
+                        (o, np.corrcoef(X[:, j], X[:, o])[0, 1])
+                        for o in range(64)
+                        if o not in picked and X[:, o].std() > 0
+                    ),
                     key=lambda pair: -abs(pair[1]),
                 )[:3]
             )
@@ -133,15 +157,18 @@ def digits() -> SelectionResult:
         ),
         stability=(0.71, 0.66, 0.76),
         progress=(
-            ProgressPoint(0.01, 310.0, 150.0), ProgressPoint(0.03, 296.0, 221.0),
-            ProgressPoint(0.08, 284.0, 262.0), ProgressPoint(0.4, 281.4, 274.0),
-            ProgressPoint(2.0, 281.4, 278.9), ProgressPoint(9.0, 281.4, 280.3),
+            ProgressPoint(0.01, 310.0, 150.0),
+            ProgressPoint(0.03, 296.0, 221.0),
+            ProgressPoint(0.08, 284.0, 262.0),
+            ProgressPoint(0.4, 281.4, 274.0),
+            ProgressPoint(2.0, 281.4, 278.9),
+            ProgressPoint(9.0, 281.4, 280.3),
         ),
         confusion=Confusion(classes, counts, float(np.trace(counts) / counts.sum()), 0.021),
         image_shape=(8, 8),
         class_means=np.array([X[g].mean(axis=0) for g in groups]),
         seconds=SECONDS,
-    )  # fmt: skip
+    )
 
 
 def genes(k: int = 20, n_features: int = 7129, n_classes: int = 2) -> SelectionResult:
@@ -159,8 +186,16 @@ def genes(k: int = 20, n_features: int = 7129, n_classes: int = 2) -> SelectionR
     counts = np.full((n_classes, n_classes), 1) + np.diag(np.full(n_classes, 30))
     ks = tuple(range(1, 31))
     return SelectionResult(
-        data=DataSummary("ALLAML.csv", SHA, 72, n_features, "classification", ("leukaemia",),
-                         classes, (47, 25) if n_classes == 2 else (9,) * n_classes),
+        data=DataSummary(
+            "ALLAML.csv",
+            SHA,
+            72,
+            n_features,
+            "classification",
+            ("leukaemia",),
+            classes,
+            (47, 25) if n_classes == 2 else (9,) * n_classes,
+        ),
         method="TopK",
         method_reference="this library",
         k=k,
@@ -168,10 +203,16 @@ def genes(k: int = 20, n_features: int = 7129, n_classes: int = 2) -> SelectionR
         settings={"target": "leukaemia", "k": k, "method": "topk", "certify": False, "cv": 5},
         versions=VERSIONS,
         features=tuple(
-            RankedFeature(at + 1, names[at], int(picked[at]), float(scores[at]),
-                          float(max(0.05, 0.98 - 0.04 * at)), (max(0, 0.8 - 0.04 * at), 1.0),
-                          f"{classes[int(np.argmax(coefficients[at]))]} (more)",
-                          tuple(coefficients[at].tolist()))
+            RankedFeature(
+                at + 1,
+                names[at],
+                int(picked[at]),
+                float(scores[at]),
+                float(max(0.05, 0.98 - 0.04 * at)),
+                (max(0, 0.8 - 0.04 * at), 1.0),
+                f"{classes[int(np.argmax(coefficients[at]))]} (more)",
+                tuple(coefficients[at].tolist()),
+            )
             for at in range(k)
         ),
         certificate=Certificate("heuristic", 1.93, 0.0, 1.0),
@@ -180,8 +221,15 @@ def genes(k: int = 20, n_features: int = 7129, n_classes: int = 2) -> SelectionR
         score_sd=0.031,
         baseline_score=0.972,
         chance_score=0.653,
-        curve=KCurve("accuracy", ks, tuple((0.96 - 0.25 * np.exp(-np.array(ks) / 3)).tolist()),
-                     (0.03,) * 30, None, 30, min(k, 30)),
+        curve=KCurve(
+            "accuracy",
+            ks,
+            tuple((0.96 - 0.25 * np.exp(-np.array(ks) / 3)).tolist()),
+            (0.03,) * 30,
+            None,
+            30,
+            min(k, 30),
+        ),
         correlation=np.corrcoef(factors, rowvar=False) if k > 1 else np.ones((1, 1)),
         alternatives=tuple(
             tuple(Alternative(f"U{j + o:05d}_at", 0.94 - 0.05 * o) for o in range(3))
@@ -196,7 +244,7 @@ def genes(k: int = 20, n_features: int = 7129, n_classes: int = 2) -> SelectionR
         confusion=Confusion(classes, counts, 0.958, 0.031),
         seconds=SECONDS,
         warnings=("The search stopped after 60 s, before it had converged.",),
-    )  # fmt: skip
+    )
 
 
 def numbers_only() -> SelectionResult:
@@ -204,12 +252,18 @@ def numbers_only() -> SelectionResult:
     full = genes(6, 40)
     return dataclasses.replace(
         full,
-        data=dataclasses.replace(full.data, task="regression", targets=("price",), classes=(),
-                                 class_counts=()),
+        data=dataclasses.replace(
+            full.data, task="regression", targets=("price",), classes=(), class_counts=()
+        ),
         method="ReliefF",
         features=tuple(
-            dataclasses.replace(f, frequency=None, frequency_interval=None, speaks_for="",
-                                coefficients=f.coefficients[:1])
+            dataclasses.replace(
+                f,
+                frequency=None,
+                frequency_interval=None,
+                speaks_for="",
+                coefficients=f.coefficients[:1],
+            )
             for f in full.features
         ),
         certificate=None,
@@ -220,15 +274,18 @@ def numbers_only() -> SelectionResult:
         curve=None,
         alternatives=((),) * 6,
         distributions=tuple(
-            dataclasses.replace(d, groups=("low", "middle", "high"),
-                                quantiles=np.vstack([d.quantiles, d.quantiles[:1] + 500]))
+            dataclasses.replace(
+                d,
+                groups=("low", "middle", "high"),
+                quantiles=np.vstack([d.quantiles, d.quantiles[:1] + 500]),
+            )
             for d in full.distributions
         ),
         stability=None,
         progress=(),
         confusion=None,
         warnings=(),
-    )  # fmt: skip
+    )
 
 
 def hostile() -> SelectionResult:
@@ -237,8 +294,17 @@ def hostile() -> SelectionResult:
     nasty = HOSTILE[:2]
     return dataclasses.replace(
         full,
-        data=DataSummary(HOSTILE[2], SHA, 72, 100, "classification", (HOSTILE[0],), nasty, (47, 25),
-                         (HOSTILE[1], HOSTILE[7])),
+        data=DataSummary(
+            HOSTILE[2],
+            SHA,
+            72,
+            100,
+            "classification",
+            (HOSTILE[0],),
+            nasty,
+            (47, 25),
+            (HOSTILE[1], HOSTILE[7]),
+        ),
         method=HOSTILE[3],
         method_reference=HOSTILE[4],
         settings={HOSTILE[0]: HOSTILE[2], "target": list(HOSTILE)},
@@ -256,7 +322,7 @@ def hostile() -> SelectionResult:
         image_shape=(10, 10),
         class_means=np.random.default_rng(0).random((2, 100)),
         warnings=(HOSTILE[0], HOSTILE[11]),
-    )  # fmt: skip
+    )
 
 
 def comparison(
@@ -277,10 +343,20 @@ def comparison(
                     records.append(
                         Record(method, judge, protocol, k, split, error="ValueError: too few rows")
                         if failed
-                        else Record(method, judge, protocol, k, split, k, support,
-                                    {"accuracy": score, "macro_f1": score - 0.02}, 3.0,
-                                    0.1 + 0.05 * at, 0.004 * 6**at)
-                    )  # fmt: skip
+                        else Record(
+                            method,
+                            judge,
+                            protocol,
+                            k,
+                            split,
+                            k,
+                            support,
+                            {"accuracy": score, "macro_f1": score - 0.02},
+                            3.0,
+                            0.1 + 0.05 * at,
+                            0.004 * 6**at,
+                        )
+                    )
     full = genes()
     curve = SelectionCurve(records, "classification", protocol, full.data.n_features)
     settings = {"methods": list(methods), "k": [5, 10, 20], "cv": 5}

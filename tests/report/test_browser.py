@@ -17,10 +17,17 @@ from . import samples
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 WIDTHS = (360, 800, 1280)
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
-    "--no-first-run", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--hide-scrollbars",
-)  # fmt: skip
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+)
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None or DRIVER is None, reason="chromium and chromedriver are not installed"
@@ -102,6 +109,39 @@ def test_a_page_fits_its_width_without_an_error(
         )
         assert run(browser, f"{visible} && e.getBoundingClientRect().width < 60).length") == 0
         assert run(browser, f"{visible}).length") > 0
+
+
+OVERLAPS = """
+const shown = [...document.querySelectorAll("svg .tick")].filter(e => e.checkVisibility());
+const clashes = [];
+for (const drawing of new Set(shown.map(e => e.ownerSVGElement))) {
+  const boxes = shown.filter(e => e.ownerSVGElement === drawing)
+    .map(e => [e.textContent, e.getBoundingClientRect()]);
+  for (const [i, [a, p]] of boxes.entries()) for (const [b, q] of boxes.slice(i + 1)) {
+    if (p.left < q.right && q.left < p.right && p.top < q.bottom && q.top < p.bottom)
+      clashes.push(`${a} and ${b}`);
+  }
+}
+return clashes;
+"""
+SMALLEST = """
+return Math.min(...[...document.querySelectorAll("svg text, .cells span, .strips bdi")]
+  .filter(e => e.checkVisibility() && e.textContent.trim())
+  .map(e => parseFloat(getComputedStyle(e).fontSize)));
+"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["digits", "comparison", "path"])
+def test_the_numbers_of_the_charts_are_readable_and_apart(
+    browser: Any, pages: dict[str, str], name: str, width: int
+) -> None:
+    show(browser, pages[name], width)
+    assert run(browser, "return document.querySelectorAll('svg .tick').length") > 10
+    assert run(browser, OVERLAPS) == []
+    # No drawing is scaled, so that the size in the style sheet is the size on the screen.
+    assert run(browser, "return document.querySelectorAll('svg[viewBox] text').length") == 0
+    assert run(browser, SMALLEST) >= 10
 
 
 @pytest.mark.parametrize("name", ["hostile", "comparison", "path"])
@@ -206,7 +246,7 @@ def test_a_name_in_the_legend_brings_out_its_line(browser: Any, pages: dict[str,
     show(browser, pages["comparison"])
     entry = find(browser, "#scores .legend li:nth-child(2)")
     run(browser, "arguments[0].focus()", entry)
-    chosen = browser.find_elements("css selector", "#scores .wide .series.chosen")
+    chosen = browser.find_elements("css selector", "#scores .series.chosen")
     assert [one.get_attribute("data-series") for one in chosen] == ["1"]
     run(browser, "document.activeElement.blur()")
     assert browser.find_elements("css selector", "#scores .chosen") == []
@@ -237,7 +277,7 @@ def test_it_prints_light_and_complete(browser: Any, pages: dict[str, str]) -> No
         paper = run(browser, "return getComputedStyle(document.body).getPropertyValue('--card')")
         assert paper.strip() == "#ffffff"
         assert not find(browser, "#theme").is_displayed()
-        assert not find(browser, ".narrow").is_displayed()
-        assert find(browser, ".wide").is_displayed()
+        assert find(browser, ".chart").is_displayed()
+        assert run(browser, "return document.documentElement.scrollWidth") == 1280
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -20,6 +20,7 @@ from rowsparse.report.names import (
 )
 from rowsparse.report.svg import tag
 
+from .reading import plain
 from .samples import HOSTILE
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=600)
@@ -99,9 +100,6 @@ def test_a_name_in_a_sentence_is_isolated() -> None:
 
 
 def test_lists_of_names_end_with_and() -> None:
-    def plain(text: str) -> str:
-        return text.replace("\u2068", "").replace("\u2069", "")
-
     assert plain(listing(["a"])) == "a"
     assert plain(listing(["a", "b"])) == "a and b"
     assert plain(listing("abcdef", limit=3)) == "a, b, c and 3 more"

@@ -9,14 +9,10 @@ import numpy as np
 import pytest
 
 from rowsparse.report import words
-from rowsparse.report.numbers import number, percent, percent_up, score, seconds, spread
 from rowsparse.workflow.results import Certificate, Confusion, KCurve, ProgressPoint
 
 from . import samples
-
-
-def plain(text: str) -> str:
-    return text.replace("\u00a0", " ").replace("\u2068", "").replace("\u2069", "")
+from .reading import plain
 
 
 def certified(status: str, gap: float, k: int = 20) -> str:
@@ -51,11 +47,6 @@ def test_without_a_proof_nothing_is_claimed() -> None:
     silent = plain(words.certificate_sentence(None, 5, "ReliefF"))
     assert "not proven" in silent
     assert "ReliefF cannot tell" in silent
-
-
-@pytest.mark.parametrize("gap", [1e-9, 0.000123, 0.00401, 0.0099999, 0.0996, 0.5, 0.9999])
-def test_a_proven_percentage_is_never_rounded_down(gap: float) -> None:
-    assert float(plain(percent_up(gap)).removesuffix(" %")) >= 100 * gap * (1 - 1e-8)
 
 
 def test_the_label_of_a_certificate() -> None:
@@ -177,22 +168,3 @@ def test_progress_says_when_it_was_found_and_how_far_the_proof_came() -> None:
     assert "was closed" in words.progress_sentence(closed)
     no_bound = tuple(dataclasses.replace(p, lower_bound=None) for p in points)
     assert "with an objective of 10." in words.progress_sentence(no_bound)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0"), (1234567, "1,234,567"), (0.5, "0.5"), (-0.0312, "−0.0312"), (99.96, "100"),
-     (2.5e-6, "2.5·10⁻⁶"), (3e12, "3·10¹²"), (math.inf, "∞"), (math.nan, "–")],
-)  # fmt: skip
-def test_numbers_are_written_as_people_do(value: float, text: str) -> None:
-    assert number(value) == text
-
-
-def test_scores_follow_their_metric() -> None:
-    assert plain(score("accuracy", 0.9583)) == "95.8 %"
-    assert score("r2", -0.25) == "−0.250"
-    assert plain(spread("accuracy", 0.031)) == "± 3.1"
-    assert spread("r2", math.nan) == ""
-    assert percent(math.nan) == "–"
-    assert plain(seconds(3600)) == "1 h"
-    assert plain(seconds(59.99)) == "1 min"

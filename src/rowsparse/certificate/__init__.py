@@ -1,8 +1,8 @@
-"""Proofs that a choice of features is the best one, and how to check them."""
+"""Proofs that a choice of features is the best one, and their verification."""
 
 from __future__ import annotations
 
 from rowsparse.certificate.checking import objective, verify
-from rowsparse.certificate.proof import Problem, Proof
+from rowsparse.certificate.proof import Proof, ProofProblem
 
-__all__ = ["Problem", "Proof", "objective", "verify"]
+__all__ = ["Proof", "ProofProblem", "objective", "verify"]

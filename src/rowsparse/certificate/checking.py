@@ -1,4 +1,4 @@
-"""Checks a proof step by step, in plain NumPy and without trusting the program that made it."""
+"""Verification of a proof, step by step, in plain NumPy and without any code of the solvers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rowsparse.certificate.steps import Dual, Kind, Step
 from rowsparse.design import direction_key
 
 _EPS = float(np.finfo(np.float64).eps)
-# Choices that are looked at together, by the entries of their columns.
+# Entries of the columns of the choices that are tried together.
 _BATCH_ENTRIES = 1 << 20
 # Singular value of columns of unit norm from which on they count as independent.
 _INDEPENDENT = 1e-12
@@ -26,27 +26,27 @@ _INDEPENDENT = 1e-12
 def verify(
     X: Any, y: Any, proof: Proof | str | PathLike[str] | Any, sample_weight: Any = None
 ) -> float:
-    """Check a proof of :class:`rowsparse.TopK`, and return the bound that follows from it.
+    """Check a proof of :class:`rowsparse.TopK` and return the bound that follows from it.
 
     With Z the standardised data, Y the centred targets, and u = Z'(Y - ZW), every choice of k
     features has an objective of at least
 
         ||Y||^2 - ||ZW||^2 - (the sum of the k largest ||u_j||^2 / ridge)
 
-    whatever W is. A proof divides the choices into sets, each with a W for which this bound,
-    over the features that the set allows, is high enough; here it is computed anew from the
-    data, with what rounding may have done to it counted against it. Nothing of the search is
-    used, and no choice is left out: the sets come from one another by splitting.
+    for any W. A proof divides the choices into sets, each with a W for which this bound, over
+    the features that the set allows, is high enough. Here the bounds are recomputed from the
+    data and lowered by their possible rounding error. No result of the search is used, and no
+    choice is left out, because the sets are made by splitting larger ones.
 
-    X is made dense, so this is meant for data of a moderate size.
+    X is made dense, so this is meant for data of moderate size.
 
     Parameters
     ----------
     X, y, sample_weight
         What the selector was fitted on.
     proof : Proof, path or TopK
-        ``selector.proof_``, a file that it was saved to, or the selector itself. Without
-        ``keep_proof=True`` there is only what was proven before any branching.
+        ``selector.proof_``, the file that it was saved to, or the selector itself. Without
+        ``keep_proof=True`` it only proves the bound before any branching.
 
     Returns
     -------
@@ -71,14 +71,14 @@ def verify(
         raise ValueError("there is no proof to check: fit TopK with certify=True.")
     kept.problem.check()
     data = Data.of(X, y, kept.problem, sample_weight)
-    # What overflows proves nothing, and is taken for that.
+    # A bound that overflows is replaced by 0 where it is computed.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         bound = Checker(data, kept).bound()
     return bound * kept.problem.y_unit * kept.problem.y_unit
 
 
 def objective(X: Any, y: Any, proof: Proof, sample_weight: Any = None) -> float:
-    """The objective of the columns that a proof is about, computed anew from the data."""
+    """The objective of the columns that a proof is about, recomputed from the data."""
     problem = proof.problem
     data = Data.of(X, y, problem, sample_weight)
     Z, k = data.Z[:, proof.support], proof.support.size
@@ -103,9 +103,11 @@ class Choices:
         return self.count < 0 or self.count > int(self.allowed.sum())
 
     def without(self, out: Index, fixed: Index) -> Choices:
-        """Those that have none of some features and all of some others."""
+        """The choices without the features ``out`` and with the features ``fixed``."""
         if not (self.allowed[out].all() and self.allowed[fixed].all()):
-            raise ValueError("the proof does not hold: it rules out what is not there.")
+            raise ValueError(
+                "the proof does not hold: it screens or splits on a column that is not allowed."
+            )
         allowed = self.allowed.copy()
         allowed[out] = allowed[fixed] = False
         return Choices(np.append(self.chosen, fixed), allowed, self.count - fixed.size)
@@ -114,8 +116,8 @@ class Choices:
 class Checker:
     """The bound that follows from the steps of a proof.
 
-    Features are those of the pool, numbered from 0. D takes the place of the ridge: it is the
-    ridge, or a diagonal matrix with Z'Z + ridge I - D positive semi-definite.
+    Features are positions in the pool. D is the ridge, or replaces it by a diagonal matrix with
+    Z'Z + ridge I - D positive semi-definite.
     """
 
     def __init__(self, data: Data, proof: Proof) -> None:
@@ -160,7 +162,7 @@ class Checker:
             return self._last(choices), []
         return (self._every(choices) if step.kind == Kind.ALL else 0.0), []
 
-    # ------------------------------------------------------------------------ the question
+    # ------------------------------------------------------------------------- the problem
     def _all_choices(self, data: Data) -> Choices:
         """All choices of the problem, in terms of the pool."""
         problem, pool = self.proof.problem, self.pool
@@ -170,7 +172,7 @@ class Checker:
         if self.ridge > 0:
             complete = np.array_equal(np.sort(pool), allowed)
         else:
-            # Columns of zeros and copies of others do not change what can be fitted.
+            # Columns of zeros and copies of others do not change the possible fits.
             known = {direction_key(data.X[:, j]): j for j in pool.tolist()}
             stands = {j: known.get(direction_key(data.X[:, j])) for j in allowed.tolist()}
             complete = all(at is not None or not data.Z[:, j].any() for j, at in stands.items())
@@ -185,17 +187,17 @@ class Checker:
         return Choices(chosen, free, k - chosen.size)
 
     def _positions(self, features: Any) -> Index:
-        """Columns of X as numbers within the pool."""
+        """Columns of X as positions in the pool."""
         features = np.asarray(features, dtype=np.intp)
         at = np.minimum(np.searchsorted(self.pool, features), self.pool.size - 1)
         if not np.array_equal(self.pool[at], features):
-            raise ValueError("the proof does not hold: it names columns that it does not have.")
+            raise ValueError("the proof does not hold: it names columns outside its pool.")
         if np.unique(at).size < at.size:
             raise ValueError("the proof does not hold: it counts a column twice.")
         return at
 
     def _admissible(self, D: Array) -> Array:
-        """D, if Z'Z + ridge I - D is positive semi-definite by more than rounding can hide."""
+        """D, if Z'Z + ridge I - D is positive semi-definite by more than rounding errors."""
         m, gram = len(self.norms), self.gram
         assert gram is not None
         if D.shape != (m,) or not np.all(D > 0):
@@ -216,7 +218,7 @@ class Checker:
             return 0.0, np.zeros(self.pool.size)
         at, W = self._positions(dual.features), np.asarray(dual.W, dtype=np.float64)
         if W.shape != (at.size, self.Y.shape[1]) or not np.isfinite(W).all():
-            raise ValueError("the proof does not hold: a dual point is not one.")
+            raise ValueError("the proof does not hold: a dual point is malformed.")
         fitted = self.Z[:, at] @ W
         moved = (self.ridge - self.D[at])[:, None] * W
         u = self.B - (self.Z.T @ fitted if self.gram is None else self.gram[:, at] @ W)
@@ -250,7 +252,7 @@ class Checker:
         """The least objective with one or two more features, of all ways to choose them."""
         C, F = choices.chosen, np.flatnonzero(choices.allowed)
         if choices.count not in (1, 2):
-            raise ValueError("the proof does not hold: more than two features are to go.")
+            raise ValueError("the proof does not hold: more than two features are left to choose.")
         try:
             L = np.linalg.cholesky(self._products(C, C) + self.ridge * np.eye(C.size))
         except np.linalg.LinAlgError:
@@ -259,21 +261,21 @@ class Checker:
         fitted = np.linalg.solve(L, self.B[C])
         left = self.total - float(np.vdot(fitted, fitted))
         B = self.B[F] - E.T @ fitted
-        # Of a feature, D_j at least is left; of two, D in the order of matrices.
+        # The residual Gram matrix of one or two features is at least D.
         s = np.maximum(self.norms[F] ** 2 - np.einsum("ij,ij->j", E, E), self.D[F])
         gains = np.einsum("jc,jc->j", B, B) / s
         if choices.count == 2:
             g = (self._products(F, F) - E.T @ E) / np.sqrt(np.outer(s, s))
-            alike = 1.0 - np.maximum(np.min(self.D[F]) / np.maximum.outer(s, s), _EPS)
-            g = np.clip(g, -alike, alike)
+            max_correlation = 1.0 - np.maximum(np.min(self.D[F]) / np.maximum.outer(s, s), _EPS)
+            g = np.clip(g, -max_correlation, max_correlation)
             f = (B @ B.T) / np.sqrt(np.outer(s, s))
             gains = (gains[:, None] + gains - 2.0 * g * f) / (1.0 - g * g)
             gains = gains[np.triu_indices(F.size, 1)]
         return left - float(gains.max()) - self._solve_error(C.size + choices.count)
 
     def _solve_error(self, k: int) -> float:
-        """How far below its computed value the objective of a choice of k may be."""
-        # The ridge and D, and so half the larger one, bound the coefficients of any choice.
+        """Bound on how far below its computed value the objective of a choice of k may be."""
+        # Both the ridge and D bound the coefficients of any choice, and so does half the larger.
         penalty = self.D if self.proof.diagonal is None else np.maximum(self.D, self.ridge) / 2
         spread = np.sort(1.0 + self.norms**2 / penalty)[::-1][:k].sum()
         return 4.0 * (self.rounding + 8.0 * (k + 2) * _EPS) * float(spread) * self.total
@@ -289,7 +291,7 @@ class Checker:
         return float(min(bounds, default=np.inf))
 
     def _residuals(self, sets: Index) -> Array:
-        """The squared distance of Y from the columns of each set, at least.
+        """Lower bounds on the squared distance of Y from the columns of each set.
 
         With columns Z of unit norm and least singular value s, and any residuals r, it is
         at least ||r||^2 - ||Z'r||^2 / s^2.

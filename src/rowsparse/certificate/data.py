@@ -1,4 +1,4 @@
-"""The data of a proof, standardised and centred anew from what the user has."""
+"""The data of a proof: the user's X and y, standardised and centred in plain NumPy."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse.certificate.proof import Problem
-from rowsparse.targets import encode_targets, target_array
+from rowsparse.certificate.proof import ProofProblem
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -18,7 +17,7 @@ _EPS = float(np.finfo(np.float64).eps)
 class Data:
     """Z, Y and the ridge of the problem min ||Y - Z W||^2 + ridge ||W||^2 over k rows.
 
-    ``X`` has the same columns as they are stored.
+    ``X`` holds the columns as the user stores them.
     """
 
     Z: Array
@@ -27,8 +26,11 @@ class Data:
     X: Array
 
     @classmethod
-    def of(cls, X: Any, y: Any, problem: Problem, sample_weight: Any) -> Data:
-        """Plain NumPy on the data as given; makes X dense."""
+    def of(cls, X: Any, y: Any, problem: ProofProblem, sample_weight: Any) -> Data:
+        """The data of a problem; X is made dense."""
+        # Imported here, because the workers of a proof import this package but not scikit-learn.
+        from rowsparse.targets import encode_targets, target_array
+
         X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
         if X.ndim != 2 or X.shape[1] != problem.n_features:
             raise ValueError(
@@ -50,10 +52,10 @@ class Data:
         return cls._weighted(X, labels, weights, problem)
 
     @classmethod
-    def _weighted(cls, X: Array, Y: Array, weights: Array, problem: Problem) -> Data:
+    def _weighted(cls, X: Array, Y: Array, weights: Array, problem: ProofProblem) -> Data:
         share, largest, stored = weights / weights.sum(), np.abs(X).max(axis=0), X
         constant = np.all(Y[:1] == Y, axis=0)
-        # Twice: what rounding leaves of the first mean is not negligible where means are large.
+        # Twice, because with large means the rounding error of the first pass is not negligible.
         for _ in range(2):
             if problem.standardize or problem.fit_intercept:
                 X = X - share @ X

@@ -1,4 +1,4 @@
-"""A proof as it is kept: in memory, and in a file that holds nothing but numbers."""
+"""A proof in memory, and its file format: arrays of numbers, and a header in JSON."""
 
 from __future__ import annotations
 
@@ -19,15 +19,27 @@ from rowsparse.certificate.steps import Dual, Kind, Step
 _FORMAT, _VERSION = "rowsparse proof", 1
 _ARRAYS = frozenset(
     {
-        "header", "support", "pool", "diagonal", "kinds", "features", "duals", "dual_sizes",
-        "dual_features", "dual_W", "out_sizes", "out", "fixed_sizes", "fixed",
+        "header",
+        "support",
+        "pool",
+        "diagonal",
+        "kinds",
+        "features",
+        "duals",
+        "dual_sizes",
+        "dual_features",
+        "dual_W",
+        "out_sizes",
+        "out",
+        "fixed_sizes",
+        "fixed",
     }
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What was asked of which data, so that it can be asked again.
+class ProofProblem:
+    """What a proof is about: the selection problem in terms of the user's data.
 
     Attributes
     ----------
@@ -36,9 +48,9 @@ class Problem:
     k : int
         Number of features to choose.
     alpha, standardize, fit_intercept, task
-        As in :class:`rowsparse.TopK`; the task is the one that was found.
+        As in :class:`rowsparse.TopK`, with the task resolved.
     class_weight : None, "balanced" or list of float
-        One weight a class, in the order of the classes.
+        One weight per class, in the order of the classes.
     include, exclude : list of int
         Columns that must and must not be chosen.
     x_unit, y_unit : float
@@ -59,12 +71,12 @@ class Problem:
     y_unit: float
 
     def check(self) -> None:
-        """Refuse a question that nobody can have asked."""
+        """Raise ValueError for values that no selector can have."""
         counts = isinstance(self.k, int) and 1 <= self.k <= self.n_features
         numbers = (self.alpha, self.x_unit, self.y_unit)
         finite = all(isinstance(v, (int, float)) and 0 <= v < np.inf for v in numbers)
         if not (counts and finite and self.x_unit > 0 and self.y_unit > 0):
-            raise ValueError("the proof does not hold: its k, alpha or units are not possible.")
+            raise ValueError("the proof does not hold: its k, alpha or units are invalid.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,24 +88,23 @@ class Proof:
 
     Attributes
     ----------
-    problem : Problem
-        What was asked.
+    problem : ProofProblem
+        What the proof is about.
     support : array of int
         The columns chosen.
     objective, lower_bound : float
         Their objective, and the bound that is claimed, in the units of y.
     complete : bool
-        Whether the steps were all kept. If not, they prove no more than what was known before
-        any branching.
+        Whether all steps were kept. If not, they prove only the bound before any branching.
     pool : array of int
         The columns to choose from. Without a ridge, columns that equal others or are zero add
         nothing, and are left out.
     diagonal : array or None
-        For each of the pool, what takes the place of the ridge.
+        For each column of the pool, what replaces the ridge; None for the ridge itself.
     steps : sequence of Step
         The proof itself.
     about : dict
-        Where the data came from, in words and numbers that JSON has; nothing is proven of it.
+        Where the data came from, as JSON values; not part of what is proven.
 
     Examples
     --------
@@ -105,7 +116,7 @@ class Proof:
     (array([1, 3]), True)
     """
 
-    problem: Problem
+    problem: ProofProblem
     support: Index
     objective: float
     lower_bound: float
@@ -125,7 +136,7 @@ class Proof:
         )
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the proof to a file, compressed and whole; the path with its ending, .npz."""
+        """Write the proof to a compressed file; returns its path, which ends in .npz."""
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
         header = {
@@ -160,7 +171,7 @@ class Proof:
                 raise ValueError("another format")
             diagonal = arrays["diagonal"]
             return cls(
-                Problem(**header["problem"]),
+                ProofProblem(**header["problem"]),
                 arrays["support"],
                 float(header["objective"]),
                 float(header["lower_bound"]),
@@ -177,7 +188,7 @@ class Proof:
 
 
 def _flat(steps: Sequence[Step], n_targets: int) -> dict[str, Array]:
-    """The steps as a few arrays; a dual point that several have is there once."""
+    """The steps as a few arrays; a dual point that several steps share is stored once."""
     duals: dict[int, Dual] = {}
     for step in steps:
         if step.dual is not None and step.kind in (Kind.BOUND, Kind.SCREEN):
@@ -212,7 +223,7 @@ def _parts(values: Array, sizes: Index) -> list[Array]:
 
 
 def _steps(arrays: dict[str, Array]) -> Iterator[Step]:
-    """The steps that :func:`_flat` made arrays of."""
+    """The steps from the arrays of :func:`_flat`."""
     features = _parts(arrays["dual_features"], arrays["dual_sizes"])
     duals = list(map(Dual, features, _parts(arrays["dual_W"], arrays["dual_sizes"])))
     out = iter(_parts(arrays["out"], arrays["out_sizes"]))

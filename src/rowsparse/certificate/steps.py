@@ -1,10 +1,9 @@
-"""What a proof by branch and bound consists of, so that somebody else can check it.
+"""The steps of a proof by branch and bound.
 
-A proof is a list of steps. Each speaks of one set of choices, of which there are more and more to
-speak of: the choices of k features that contain some features, and otherwise only others of those
-that are allowed. At first there is one set, all choices. A step takes the latest set from the
-stack; it bounds it, or splits it into smaller ones, which it puts on the stack. If nothing is left
-in the end, every choice was bounded.
+A proof is a list of steps that work on a stack of sets of choices. A set holds the choices of k
+features that contain given features and otherwise only features that are allowed. At first the
+stack holds one set, all choices. Each step takes the top set and either bounds it, or splits it
+into smaller ones that go on the stack. If the stack is empty at the end, every choice was bounded.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from rowsparse._arrays import Array, Index
 class Kind(IntEnum):
     """What a step does with a set of choices."""
 
-    OPEN = 0  # nothing is known of it but that no objective is negative
-    BOUND = 1  # it has the bound of a dual point
-    LAST = 2  # one or two features are to go: all ways to choose them are looked at
-    SPLIT = 3  # into those with a feature and those without it; the former are next
-    SCREEN = 4  # some features are in none, or in all, of the choices that are left
-    ALL = 5  # every choice is looked at
+    OPEN = 0  # bounds it by 0: no objective is negative
+    BOUND = 1  # bounds it by a dual point
+    LAST = 2  # one or two features are left to choose: tries all ways to choose them
+    SPLIT = 3  # splits it into the choices with a feature, which come next, and those without
+    SCREEN = 4  # removes the choices with some features, or without others, by a dual point
+    ALL = 5  # tries every choice
 
 
 @dataclass(frozen=True)
 class Dual:
-    """The W of a bound, in the units of the design: its rows, and the features that have them."""
+    """The non-zero rows of the W of a bound, in the units of the design, and their features."""
 
     features: Index
     W: Array
@@ -37,7 +36,21 @@ class Dual:
 
 @dataclass(frozen=True)
 class Step:
-    """One step; ``children`` are the keys of the nodes that it leads to."""
+    """One step; see :class:`Kind`.
+
+    Attributes
+    ----------
+    kind : Kind
+        What it does.
+    dual : Dual or None
+        The dual point of a bound.
+    feature : int
+        The feature to split on, or -1.
+    out, fixed : array of int or None
+        For screening: features of no choice that is left, and of all that are left.
+    children : tuple of int
+        Keys of the nodes that the step creates.
+    """
 
     kind: Kind
     dual: Dual | None = None
@@ -47,7 +60,7 @@ class Step:
     children: tuple[int, ...] = ()
 
     def with_keys(self, first: int) -> Step:
-        """The same with ``first - key`` for the negative keys of its children."""
+        """The same step with ``first - key`` instead of each negative key of its children."""
         children = tuple(first - key if key < 0 else key for key in self.children)
         return Step(self.kind, self.dual, self.feature, self.out, self.fixed, children)
 
@@ -56,10 +69,9 @@ Steps = Mapping[int, Sequence[Step]]
 
 
 def in_order(steps: Steps, duals: Mapping[int, Dual | None]) -> list[Step]:
-    """The steps of a tree in the order of the stack, from those of its nodes.
+    """The steps of a whole tree in the order of the stack, from those of its nodes.
 
-    A node without steps is one that nobody looked into: it has the bound of its parent's dual
-    point.
+    A node without steps was not expanded: it has the bound of its parent's dual point.
     """
     ordered: list[Step] = []
     stack = [0]
@@ -77,7 +89,7 @@ def in_order(steps: Steps, duals: Mapping[int, Dual | None]) -> list[Step]:
 
 
 def root_alone(steps: Steps) -> list[Step]:
-    """What is proven before any branching: a bound on all choices, or nothing."""
+    """The steps of the bound before any branching."""
     chain = steps.get(0)
     if not chain:
         return [Step(Kind.OPEN)]

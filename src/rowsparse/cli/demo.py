@@ -20,11 +20,11 @@ def run_demo(out: Path, k: int) -> int:
     from rich.console import Console
 
     from rowsparse.demo import check_k, run_digits
-    from rowsparse.report import require_matplotlib, save_digits_figure
+    from rowsparse.report import require_extra, save_digits_figure
     from rowsparse.workflow.writing import prepare_folder
 
     check_k(k)
-    require_matplotlib()
+    require_extra()
     prepare_folder(out)
     with Console(stderr=True).status("Loading the digits") as status:
         result = run_digits(k, progress=lambda name: status.update(f"Picking pixels: {name}"))

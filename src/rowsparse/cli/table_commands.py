@@ -186,7 +186,7 @@ def _page(options: TableOptions, function: str, result: object) -> str | None:
     from rowsparse import report
 
     try:
-        report.require_jinja2()
+        report.require_extra()
     except ImportError as error:
         complain(f"report.html is not written. {error}")
         return None

@@ -1,4 +1,4 @@
-"""What is known of every benchmark set; the facts themselves are in ``catalog.toml``."""
+"""Facts about every benchmark set; they are stored in ``catalog.toml``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Original:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known of a benchmark set.
+    """Facts about a benchmark set.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ def list_datasets(task: str | None = None, paper: str | None = None) -> list[Dat
 
 
 def dataset_info(name: str) -> DatasetInfo:
-    """What is known of the benchmark set ``name``."""
+    """The facts about the benchmark set ``name``."""
     if not isinstance(name, str):
         raise TypeError(f"name must be the name of a data set; got {name!r}.")
     if name not in catalogue():

@@ -1,4 +1,4 @@
-"""From a name to the data: your own folder, else a cache that is filled by download."""
+"""Load data by name: from the user's folder, else from a cache that is filled by download."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BASE_URL = f"https://raw.githubusercontent.com/jundongl/scikit-feature/{COMMIT}/
 # Seconds to wait for the server, not for the whole file.
 _PATIENCE = 30
 
-# What went wrong, by the name of the error of requests, which comes with pooch.
+# Reasons by the class name of the error of requests, a dependency of pooch.
 _REASONS = {
     "Timeout": "the server did not answer in time",
     "ChunkedEncodingError": "the transfer broke off",
@@ -59,8 +59,8 @@ def load(
        warning.
     2. The cache. The sets of the scikit-feature repository are downloaded into it at a fixed
        commit, refused if their sha256 is not the one of the catalogue, and kept there as
-       distributed (``.mat``) and as npz. What the cache has with other values than those of the
-       catalogue is fetched anew.
+       distributed (``.mat``) and as npz. Files in the cache with other values than those of the
+       catalogue are fetched again.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def load(
     folder = _cache(info, cache_dir, download)
     stored, original = folder / f"{name}.npz", folder / info.original.file
     if stored.exists():
-        # What is damaged or another set is made anew.
+        # A damaged file, or one of another set, is made again from the original.
         with suppress(CorruptDataError):
             return read_dataset(stored, info, own=False)
     if not _has_sha256(original, info.original.sha256):

@@ -1,4 +1,4 @@
-"""Data with planted features: the right answer is known."""
+"""Generated data with planted features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rowsparse.targets import TASKS
 
 __all__ = ["make_row_sparse"]
 
-# A gross error, in standard deviations of the target.
+# Size of an outlier, in standard deviations of the target.
 _GROSS = 10.0
 
 
@@ -98,7 +98,7 @@ def make_row_sparse(
     """
     _check(n_samples, n_features, n_informative, n_targets, task, signal, correlation, outliers)
     shares = _shares(imbalance, n_targets, task)
-    # A stream for each purpose: outliers change nothing else.
+    # A random stream for each purpose, so that outliers change nothing else.
     streams = generator(random_state).spawn(4)
     planted = np.sort(streams[0].choice(n_features, n_informative, replace=False))
     rows = _rows(streams[0], n_informative, n_targets, centred=task == "classification")
@@ -210,7 +210,7 @@ def _class_means(rows: Array, planted: Index, d: int, correlation: float) -> Arr
     means = np.zeros((d, rows.shape[1]))
     means[planted] = rows
     if correlation:
-        # Σ = sum over lags: what comes from the left, and what comes from the right.
+        # Σ is a sum over lags: the contributions of the columns to the left and to the right.
         left, right = means.copy(), means.copy()
         for j in range(1, d):
             left[j] += correlation * left[j - 1]

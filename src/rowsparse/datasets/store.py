@@ -28,11 +28,11 @@ _NUMERIC_KINDS = "biuf"
 
 
 class MissingDataError(OSError):
-    """A data set that is neither here nor to be had."""
+    """A data set that is not on this machine and cannot be downloaded."""
 
 
 class CorruptDataError(ValueError):
-    """A file that is not what it should be."""
+    """A file that is damaged, or not the data set that it should be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +79,8 @@ class Dataset:
 def read_dataset(path: Path, info: DatasetInfo | None = None, *, own: bool = True) -> Dataset:
     """Read an npz file.
 
-    One that is not the set that ``info`` describes is taken as the user's own, with a warning; with
-    ``own=False`` it is refused.
+    A file that is not the set that ``info`` describes is taken as the user's own, with a warning;
+    with ``own=False`` it is refused.
     """
     X, y, feature_names = _checked_arrays(path)
     if info is not None and not _holds(X, y, info):
@@ -115,7 +115,7 @@ def fingerprint(X: Array, y: Array, dtype: str) -> str:
     the same fingerprint.
     """
     digest = hashlib.sha256()
-    with np.errstate(all="ignore"):  # values that do not fit are other values anyway
+    with np.errstate(all="ignore"):  # values out of range change the digest anyway
         for array, kind in ((X, dtype), (y, "int16")):
             digest.update(repr(array.shape).encode())
             stored = np.ascontiguousarray(array, dtype=np.dtype(kind).newbyteorder("<"))

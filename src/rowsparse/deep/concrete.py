@@ -1,4 +1,4 @@
-"""The concrete autoencoder: k soft choices of a column that harden as the network is trained."""
+"""The concrete autoencoder: k soft choices of a column that become hard during the training."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse.deep.torch_tools import Adam, Backend, Deadline, Rows, Tensor
+from rowsparse._deadline import Deadline
+from rowsparse.deep.torch_tools import Adam, Backend, Rows, Tensor
 from rowsparse.solvers.solution import Monitor, silent
 
 _LEAKY_SLOPE = 0.2
-# Rows that are decoded at a time when the trained network is judged.
+# Rows that are decoded at a time when the trained network is evaluated.
 _EVALUATED_ROWS = 4096
 
 
@@ -76,7 +77,7 @@ class ConcreteFit:
     n_tries : int
         Number of tries.
     stopped : {"tol", "max_iter", "time_limit", "callback"}
-        What ended the training.
+        Why the training ended.
     """
 
     probabilities: Array
@@ -106,7 +107,7 @@ def concrete_autoencoder(
     deadline: Deadline,
     monitor: Monitor = silent,
 ) -> ConcreteFit:
-    """Train a concrete autoencoder, from the start again with twice the epochs until it is sure.
+    """Train a concrete autoencoder; retrain with twice the epochs until the choices are hard.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ class _Try:
         return self.backend.torch.softmax((self.logits + noise) / self.temperature, dim=1)
 
     def run(self, epochs: int, deadline: Deadline, monitor: Monitor) -> str:
-        """Train for so many epochs, or less; returns what ended it."""
+        """Train for at most so many epochs; return why the training ended."""
         n = self.rows.shape[0]
         parameters = [self.logits, *(tensor for layer in self.decoder for tensor in layer)]
         adam = Adam(parameters, self.settings.learning_rate, nesterov=False)
@@ -205,11 +206,11 @@ class _Try:
                     break
             self.history.append(float(total) / seen)
             self.mean_max = float(self.probabilities().amax(dim=1).mean())
-            asked = monitor(self.history[-1])
+            stop = monitor(self.history[-1])
             if self.mean_max >= 1.0 - self.settings.tol:
                 return "tol"
-            if asked or deadline.expired():
-                return "callback" if asked else "time_limit"
+            if stop or deadline.expired():
+                return "callback" if stop else "time_limit"
         return "max_iter"
 
     def _loss(self, batch: Tensor) -> Tensor:
@@ -227,7 +228,7 @@ class _Try:
         return torch.addmm(bias, h, weights)
 
     def discrete_loss(self) -> float:
-        """Mean squared error as the network is meant to be used: k columns, no dropout."""
+        """Mean squared error with the k chosen columns as input and without dropout."""
         torch, n = self.backend.torch, self.rows.shape[0]
         chosen = self.logits.detach().argmax(dim=1)
         total, entries = 0.0, 0

@@ -1,4 +1,4 @@
-"""FIRDL: an operator that predicts from masked inputs, a selector that learns which masks pay."""
+"""FIRDL: one network predicts from masked inputs, another one predicts the loss of a mask."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array, Index
-from rowsparse.deep.torch_tools import Adam, Backend, Deadline, Layers, Rows, Tensor
+from rowsparse._deadline import Deadline
+from rowsparse.deep.torch_tools import Adam, Backend, Layers, Rows, Tensor
 from rowsparse.solvers.solution import Monitor, silent
 
 # The published schedule, in batches and in steps of the search for the best mask.
@@ -79,7 +80,7 @@ class FirdlFit:
     n_iter : int
         Number of batches.
     stopped : {"patience", "max_iter", "time_limit", "callback"}
-        What ended the training.
+        Why the training ended.
     """
 
     chosen: Index
@@ -94,7 +95,7 @@ class OperatorNetwork:
     """Predicts from the columns of a mask and from the mask itself.
 
     The input is (x * m, m), of which only the k columns in the mask count: their rows of the
-    first weights are gathered, so the pass costs the same however many columns there are.
+    first weights are gathered, so that the cost does not depend on the number of columns.
     """
 
     def __init__(self, d: int, hidden: Sequence[int], outputs: int, backend: Backend) -> None:
@@ -132,11 +133,11 @@ class SelectorNetwork:
         return [self.first, self.bias, *(tensor for layer in self._rest for tensor in layer)]
 
     def inputs(self, masks: Tensor) -> Tensor:
-        """What the first hidden layer receives from masks, given by their columns."""
+        """The inputs of the first hidden layer, from masks given by their columns."""
         return self.torch.nn.functional.embedding(masks, self.first).sum(dim=-2) + self.bias
 
     def loss(self, inputs: Tensor) -> Tensor:
-        """The predicted loss, from what the first layer receives."""
+        """The predicted loss, from the inputs of the first hidden layer."""
         return _sigmoid_layers(self._rest, inputs, self.torch)[:, 0]
 
     def importances(self, inputs: Tensor) -> Tensor:
@@ -159,7 +160,7 @@ def random_masks(n_masks: int, d: int, k: int, backend: Backend) -> Tensor:
 
 
 def perturbed(mask: Tensor, n_masks: int, swaps: int, d: int, backend: Backend) -> Tensor:
-    """Neighbours of a mask: so many times, a random column leaves and a random other enters."""
+    """Neighbours of a mask, after ``swaps`` exchanges of a random column for another one."""
     masks = mask.repeat(n_masks, 1)
     if masks.shape[1] == d:
         return masks
@@ -186,7 +187,7 @@ def best_mask(selector: SelectorNetwork, k: int, steps: int) -> Tensor:
         outside[mask] = -float("inf")
         entering = outside.argmax()
         inside = importances[mask]
-        # The weakest comes last: it is the fallback where no column inside does harm.
+        # The least important column is tried last, where no column inside has a negative one.
         places = [*(inside < 0).nonzero()[:, 0].tolist(), int(inside.argmin())]
         swapped = inputs + weights[entering] - weights[mask[places]]
         losses = selector.loss(selector.torch.vstack([inputs[None], swapped])).detach()
@@ -240,7 +241,7 @@ def firdl(
     deadline: Deadline,
     monitor: Monitor = silent,
 ) -> FirdlFit:
-    """Train both networks and read the k columns off the selector.
+    """Train both networks and take the best mask of the selector network.
 
     Parameters
     ----------
@@ -278,7 +279,7 @@ def firdl(
 
 @dataclass
 class _Training:
-    """Both networks and where their training stands."""
+    """Both networks and the state of their training."""
 
     train: Part
     validation: Part
@@ -303,7 +304,7 @@ class _Training:
         self.kept: list[Tensor] | None = None
 
     def run(self, deadline: Deadline, monitor: Monitor) -> str:
-        """Train both networks; returns what ended it."""
+        """Train both networks; return why the training ended."""
         for t in range(self.settings.max_iter):
             self.n_iter = t + 1
             turn = t % SELECTOR_EVERY == 0
@@ -355,7 +356,7 @@ class _Training:
         self.observed = masks[losses.argmin()]
 
     def _validate(self, monitor: Monitor) -> str | None:
-        """Remember the best operator of phase 2; returns what ends the training, if anything."""
+        """Keep the best operator of phase 2; return why the training ends, or None."""
         self.history.append(self.validation_loss(self.optimal))
         if monitor(self.history[-1]):
             return "callback"

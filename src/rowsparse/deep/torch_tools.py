@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ _BLOCK_ENTRIES = 1 << 20
 
 
 def import_torch(method: str) -> Any:
-    """PyTorch, or one sentence that says how to get it."""
+    """PyTorch; an ImportError that names the extra where it is not installed."""
     try:
         return import_module("torch")
     except ImportError:
@@ -147,8 +146,8 @@ class Adam:
     """Adam, or with Nesterov momentum NAdam, on all parameters at once.
 
     The parameters and their gradients become views of two vectors, so a step is a handful of
-    operations however many layers there are: networks as small as these would otherwise spend
-    most of their time in the optimiser. Same steps as ``torch.optim.Adam`` and ``NAdam``.
+    operations whatever the number of layers: small networks would otherwise spend most of their
+    time in the optimiser. Same steps as ``torch.optim.Adam`` and ``NAdam``.
     """
 
     _first_decay, _second_decay, _floor = 0.9, 0.999, 1e-8
@@ -194,16 +193,6 @@ class Adam:
 
     def _momentum_at(self, step: int) -> float:
         return self._first_decay * (1.0 - 0.5 * 0.96 ** (step * self._momentum_decay))
-
-
-class Deadline:
-    """So many seconds from now on; None is no limit."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self._end = np.inf if seconds is None else monotonic() + seconds
-
-    def expired(self) -> bool:
-        return monotonic() >= self._end
 
 
 class Rows:

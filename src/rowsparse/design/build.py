@@ -13,8 +13,8 @@ from rowsparse.design.dense import DenseDesign
 from rowsparse.design.protocol import Design, ImplicitDesign, Moments, binary_units
 from rowsparse.design.sparse import SparseDesign, canonical
 
-# |mean| / sd beyond which implicit centring would cancel too many digits; of a sparse X the Gram
-# matrix is centred that way too, which takes their square.
+# |mean| / sd above which implicit centring would lose too many digits; the limit is lower for a
+# sparse X, whose Gram matrix is centred implicitly too.
 _MAX_OFFSET = {"float32": 1e2, "float64": 1e6}
 _MAX_SPARSE_OFFSET = 1e2
 # Largest exponent (base 10) of a column's magnitude at which products are still safe.
@@ -87,7 +87,7 @@ def make_design(
         return raw.safe_copy(mean, rest, inv_scale, binary_units(moments.largest)), units
     design = kind(stored, mean=mean, inv_scale=inv_scale, rest=rest)
     if weights is None:
-        # The moments tell the norms of the columns: no need for another pass over the data.
+        # The norms of the columns follow from the moments, without another pass over the data.
         spread = moments.sd if center else np.hypot(moments.sd, moments.mean)
         design.set_column_norms(np.sqrt(X.shape[0]) * spread * inv_scale)
     return design, units
@@ -98,8 +98,8 @@ def _implicit_is_unsafe(
 ) -> bool:
     """Whether centring or scaling on the fly would lose the digits that matter.
 
-    That is so when the means dwarf the deviations, or when the dtype nears its range: then a
-    standardised copy in the same dtype is the lesser evil.
+    It would if the means are much larger than the deviations, or if values are near the limits of
+    the dtype; then a standardised copy is made instead.
     """
     used = inv_scale > 0
     if np.any(np.abs(moments.mean[used]) / max_offset > moments.sd[used]):

@@ -16,9 +16,9 @@ from rowsparse.design.protocol import ImplicitDesign, Moments, binary_units
 _BLOCK_ENTRIES = 1 << 20
 # Entries that stay in the cache while several things are done to them, and columns of such a tile.
 _TILE_ENTRIES, _TILE_COLUMNS = 1 << 16, 1 << 12
-# Magnitudes whose squares, and those of their deviations, stay clear of the ends of the range.
+# Magnitudes whose squares, and those of their deviations, neither overflow nor underflow.
 _SAFE_MAGNITUDES = (1e-120, 1e140)
-# Rows whose mean stands for that of all until it is known.
+# Number of rows whose mean approximates that of all rows.
 _TYPICAL_ROWS = 32
 
 

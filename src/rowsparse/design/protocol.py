@@ -1,4 +1,4 @@
-"""The protocol of a design, and what follows from it for every kind of array."""
+"""The interface of a design, and what all kinds of arrays share."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def direction_key(column: Array) -> bytes:
 
 
 class Design(ABC):
-    """A matrix Z with n rows and d columns, known by what it does to other matrices."""
+    """A matrix Z with n rows and d columns, used through its products only."""
 
     # Whether the Gram matrix comes from centred columns, so that no offset cancels in it.
     explicit_gram: ClassVar[bool] = False
@@ -91,7 +91,7 @@ class Design(ABC):
 
     @abstractmethod
     def columns(self, columns: Index) -> NDArray[Any]:
-        """Z[:, columns] as a dense host array, in the precision of the data."""
+        """Z[:, columns] as a dense NumPy array, in the precision of the data."""
 
     @abstractmethod
     def column_norms(self) -> Array:
@@ -118,7 +118,7 @@ class Design(ABC):
         return self
 
     def double_columns(self, columns: Index) -> Array:
-        """Z[:, columns] to double precision, whatever the precision of the data."""
+        """Z[:, columns] in double precision, whatever the precision of the data."""
         return self.columns(columns).astype(np.float64, copy=False)
 
     def stored_columns(self, columns: Index) -> Array:
@@ -171,7 +171,7 @@ class ImplicitDesign(Design):
     row_scale : array of shape (n,) or None
         The row scales r; None for ones.
     rest : array of shape (d,) or None
-        What rounding took from the offsets; it counts in :meth:`double_columns`.
+        The rounding errors of the offsets; used by :meth:`double_columns`.
     source : ImplicitDesign or None
         The design that X was computed from, if X is not what the user has.
     """
@@ -210,7 +210,7 @@ class ImplicitDesign(Design):
 
     @abstractmethod
     def _take(self, columns: Index) -> NDArray[Any]:
-        """X[:, columns] as a dense host array of the design's dtype, the caller's own."""
+        """X[:, columns] as a new dense NumPy array of the design's dtype."""
 
     @abstractmethod
     def moments(self, weights: Array | None = None) -> Moments:
@@ -220,7 +220,7 @@ class ImplicitDesign(Design):
     def safe_copy(
         self, mean: Array | None, rest: Array | None, inv_scale: Array, unit: Array
     ) -> ImplicitDesign:
-        """This X centred and scaled, from a copy that products cannot wreck.
+        """This X centred and scaled, as a copy whose products neither overflow nor cancel.
 
         ``unit`` holds the columns' magnitudes as powers of two.
         """
@@ -262,7 +262,7 @@ class ImplicitDesign(Design):
         return block
 
     def _take_double(self, columns: Index) -> Array:
-        """X[:, columns] in double precision, the caller's own."""
+        """X[:, columns] as a new array in double precision."""
         return self._take(columns).astype(np.float64, copy=False)
 
     def double_columns(self, columns: Index) -> Array:
@@ -302,14 +302,14 @@ class ImplicitDesign(Design):
         return self if self.dtype == np.float64 else self._view(_X=self._doubled())
 
     def _view(self, **changes: Any) -> Self:
-        """This design with other parts in the place of some of its own."""
+        """A copy of this design with some attributes replaced."""
         view = copy(self)
         vars(view).update(changes, _column_norms=None, _spectral_norm=None)
         return view
 
 
 class WithColumn(Design):
-    """A design with one more column on its right: a constant feature, say."""
+    """A design with one more column on its right, such as a constant one."""
 
     def __init__(self, base: Design, column: Array) -> None:
         self._base = base

@@ -64,7 +64,7 @@ class SparseDesign(ImplicitDesign):
         return Moments.corrected(mean, error / w.sum(), square / w.sum(), unit, largest)
 
     def _absent(self, weights: Array) -> Array:
-        """The weight of the rows that each column does not store; exactly 0 if it has all."""
+        """The weight of the rows that each column does not store; exactly 0 if it stores all."""
         n, d = self.shape
         row, column, _ = self._entries()
         stored = np.bincount(column, weights[row], minlength=d)

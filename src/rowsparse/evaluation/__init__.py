@@ -1,4 +1,4 @@
-"""Fair evaluation: selection inside the folds, and what may be concluded from it."""
+"""Evaluation of selectors: selection inside the folds, metrics, and tests over data sets."""
 
 from rowsparse.evaluation.comparison import Comparison, compare_over_datasets
 from rowsparse.evaluation.curve import (

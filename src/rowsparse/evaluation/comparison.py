@@ -1,4 +1,4 @@
-"""Methods compared over many data sets: mean ranks and what may be concluded from them."""
+"""Methods compared over many data sets: mean ranks and tests of their differences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rowsparse._validation import check_number
 
 __all__ = ["Comparison", "compare_over_datasets", "holm", "signed_rank_p"]
 
-# Up to so many data sets the signed-rank test is exact.
+# For at most this many data sets the signed-rank test is exact.
 _EXACT = 50
 
 

@@ -1,4 +1,4 @@
-"""Scores of selectors over the number of features, done honestly or as papers did it."""
+"""Scores of selectors over the number of features: selection inside the folds, or before them."""
 
 from __future__ import annotations
 
@@ -74,8 +74,9 @@ def selection_curve(
     ks : iterable of int
         Numbers of features.
     estimators : dict of str to estimator, optional
-        What judges a selection; by default a linear support vector machine and the nearest
-        neighbour for classes, linear machines one by one for labels, and linear regression.
+        Fitted on the selected features and scored; by default a linear support vector machine and
+        the nearest neighbour for classes, a linear support vector machine for each label, and
+        linear regression for numbers.
     cv : int, splitter or iterable, default=5
         As in scikit-learn. An integer means stratified folds, shuffled by ``random_state``.
     protocol : {"honest", "published"}, default="honest"
@@ -122,11 +123,20 @@ def selection_curve(
         ]
     runs = Parallel(n_jobs=n_jobs)(
         delayed(evaluate_split)(
-            named[name], X, y, part, counts, judges,
-            name=name, task=task, protocol=protocol, on_error=on_error, seed=seed,
+            named[name],
+            X,
+            y,
+            part,
+            counts,
+            judges,
+            name=name,
+            task=task,
+            protocol=protocol,
+            on_error=on_error,
+            seed=seed,
         )
         for name, part, seed in work
-    )  # fmt: skip
+    )
     return SelectionCurve([r for run in runs for r in run], task, protocol, X.shape[1])
 
 
@@ -186,7 +196,7 @@ def _judged(
     S = selection.support
     part = np.asarray(X[:, S].toarray() if sp.issparse(X) else X[:, S], dtype=np.float64)
     if protocol == "published":
-        # The test samples take part in this too.
+        # The published protocol scales with the test samples included.
         part = StandardScaler().fit_transform(part)
     objective = refitted_objective(part[train], y[train], np.arange(S.size), task=task)
     repeats = redundancy(part[train], np.arange(S.size))
@@ -215,7 +225,7 @@ def _judged(
 
 
 def default_estimators(task: str) -> dict[str, Any]:
-    """What judges a selection unless told otherwise."""
+    """The estimators that score a selection by default."""
     machine = SVC(kernel="linear", C=1.0)
     if task == "regression":
         return {"linear regression": LinearRegression()}
@@ -254,6 +264,6 @@ def folds(
     if isinstance(cv, int | np.integer):
         splitter = type(splitter)(int(cv), shuffle=True, random_state=random_state)
     with warnings.catch_warnings():
-        # Classes with fewer members than folds are everyday life in gene data.
+        # Gene expression data often have classes with fewer samples than folds.
         warnings.filterwarnings("ignore", message="The least populated class")
         return list(splitter.split(X, y))

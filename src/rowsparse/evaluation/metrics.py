@@ -1,4 +1,4 @@
-"""How good a selection is: predictions, what it leaves unexplained, and how redundant it is."""
+"""How good a selection is: predictions, unexplained targets, and redundancy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
     "residue",
 ]
 
-# What a prediction is judged by, for each kind of target; the first is the customary one.
+# The metrics of each kind of target, the usual one first.
 METRICS = {
     "classification": ("accuracy", "balanced_accuracy", "macro_f1"),
     "multilabel": ("macro_f1", "accuracy"),
@@ -105,7 +105,7 @@ def residue(
     -------
     float
     """
-    Z = _standardized(X, support)
+    Z = _standardized_selection(X, support)
     Y = encode_targets(target_array(y, Z.shape[0]), task)
     target = Y.Y * Y.unit
     if fit_intercept:
@@ -142,7 +142,7 @@ def redundancy(X: Any, support: Any, *, kind: str = "absolute") -> float:
     (1.0, -0.167)
     """
     check_choice("kind", kind, ("absolute", "published"))
-    Z = _standardized(X, support)
+    Z = _standardized_selection(X, support)
     n, k = Z.shape
     if k < 2:
         return 0.0
@@ -153,7 +153,7 @@ def redundancy(X: Any, support: Any, *, kind: str = "absolute") -> float:
     return float(np.abs(above).mean())
 
 
-def _standardized(X: Any, support: Any) -> Array:
+def _standardized_selection(X: Any, support: Any) -> Array:
     """The selected columns, dense, with mean 0 and standard deviation 1 (0 for constant ones)."""
     columns = np.asarray(support)
     part = X[:, columns].toarray() if sp.issparse(X) else np.asarray(X)[:, columns]

@@ -1,4 +1,4 @@
-"""What a comparison of selectors yields: a record for each split, and what follows from them."""
+"""The result of a comparison of selectors: a record for each split, and summaries of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Record:
     k, split : int
         Number of features asked for, and which split of the data.
     n_selected : int
-        Number of features that came out.
+        Number of features selected.
     support : tuple of int
         The features.
     scores : dict of str to float
@@ -39,7 +39,7 @@ class Record:
     seconds : float
         Time of the selection.
     shared : bool
-        Whether that one selection served several k.
+        Whether one fit gave the selections of several k.
     error : str
         Why there is no result; empty if there is one.
     """
@@ -67,7 +67,7 @@ class Record:
 
 @dataclass(frozen=True)
 class SelectionCurve:
-    """The records of a comparison, and what follows from them.
+    """The records of a comparison, and summaries of them.
 
     Attributes
     ----------

@@ -14,13 +14,13 @@ from sklearn.feature_selection import RFE, SelectKBest
 
 from rowsparse._arrays import Index
 from rowsparse.selectors import TopK, topk_path
-from rowsparse.solvers.subset.path import DEFAULT_PATH_RESTARTS
+from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS
 
 __all__ = ["Selection", "select_for_each", "with_count"]
 
-# How selectors call the number of features, the first that a selector has.
+# Names of the parameter that is the number of features; the first one that a selector has.
 _COUNT_NAMES = ("n_features_to_select", "k", "max_features")
-# From so many k on the path of TopK, which goes through all k, costs less than single fits.
+# For more k than this, the path of TopK, which goes through all k, costs less than single fits.
 _PATH_FROM = 8
 
 
@@ -37,7 +37,7 @@ class Selection:
     seconds : float
         Time of the fit that picked them.
     shared : bool
-        Whether that one fit served other k as well.
+        Whether the same fit gave the selections of other k.
     """
 
     k: int
@@ -47,7 +47,7 @@ class Selection:
 
 
 def with_count(selector: Any, k: int, seed: int | None = None) -> Any:
-    """A fresh copy of a selector that picks k features; ``seed`` is for one without a seed.
+    """A clone of a selector that picks k features; ``seed`` replaces a ``random_state`` of None.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def select_for_each(
         fresh.fit(X, y)
         return fresh, time.perf_counter() - start
 
-    # Elimination says what comes after its choice, all others what comes before.
+    # RFE ranks the features it eliminated, so fit the least k; the others rank those they chose.
     lead = wanted[0] if isinstance(selector, RFE) else wanted[-1]
     first, seconds = fitted(lead)
     order = _order(first)
@@ -130,7 +130,7 @@ def select_for_each(
 
 
 def _has_path(selector: Any) -> bool:
-    """Whether the best supports of all sizes come in one go."""
+    """Whether one path gives the supports of all sizes."""
     if not isinstance(selector, TopK) or selector.loss != "squared":
         return False
     return not selector.certify and selector.time_limit is None
@@ -151,7 +151,7 @@ def _along_path(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int, Sele
 
 
 def _order(fitted: Any) -> Index | None:
-    """The features whose beginnings are the choices for every k, or None."""
+    """An order whose first k features are the selection for every k, or None."""
     if isinstance(fitted, SelectKBest):
         # Ties as scikit-learn breaks them: the last comes first.
         scores = np.where(np.isnan(fitted.scores_), -np.inf, fitted.scores_)

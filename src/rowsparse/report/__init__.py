@@ -2,16 +2,14 @@
 
 from rowsparse.report.comparison import comparison_page
 from rowsparse.report.digits import save_digits_figure
-from rowsparse.report.files import require_jinja2, require_matplotlib, write_whole
+from rowsparse.report.extra import require_extra
 from rowsparse.report.path import path_page
 from rowsparse.report.selection import selection_page
 
 __all__ = [
     "comparison_page",
     "path_page",
-    "require_jinja2",
-    "require_matplotlib",
+    "require_extra",
     "save_digits_figure",
     "selection_page",
-    "write_whole",
 ]

@@ -3,52 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rowsparse.report import numbers, words
-from rowsparse.report.charts import Level, Mark, Series, line_chart
-from rowsparse.report.page import both_widths
+from rowsparse.report.lines import Series, line_chart
+from rowsparse.report.numbers import metric_name, tick_score
 from rowsparse.report.svg import Svg
+from rowsparse.report.words import curve_sentence
 
 if TYPE_CHECKING:
     from rowsparse.workflow.results import KCurve
 
-__all__ = ["k_curve", "metric_name", "score_limits", "score_ticks"]
+__all__ = ["k_curve", "mean_and_band", "score_axis"]
 
 
-def metric_name(metric: str) -> str:
-    """What a metric is called."""
-    return numbers.METRIC_NAMES.get(metric, metric)
+def score_axis(metric: str) -> dict[str, Any]:
+    """How scores are written at an axis, and what no score can go beyond."""
+    limits = (-math.inf if metric == "r2" else 0.0, 1.0)
+    return {"y_format": partial(tick_score, metric), "limits": limits}
 
 
-def score_limits(metric: str) -> tuple[float, float]:
-    """What no value of the metric can go beyond."""
-    return (-math.inf, 1.0) if metric == "r2" else (0.0, 1.0)
+def mean_and_band(mean: Any, sd: Any) -> tuple[list[float], tuple[list[float], list[float]]]:
+    """Means, and the band of one standard deviation around them."""
+    middle, half = (
+        np.asarray(mean, dtype=np.float64),
+        np.nan_to_num(np.asarray(sd, dtype=np.float64)),
+    )
+    return middle.tolist(), ((middle - half).tolist(), (middle + half).tolist())
 
 
-def score_ticks(metric: str) -> Callable[[float], str]:
-    """How values of the metric are written at an axis."""
-    return lambda value: numbers.tick_score(metric, value)
-
-
-def k_curve(curve: KCurve, taken: str, levels: Sequence[Level] = ()) -> Svg:
+def k_curve(curve: KCurve, taken: str, level: tuple[float, str] | None = None) -> Svg:
     """Mean score with a band of one standard deviation; `taken` is the word at the chosen k."""
     name = metric_name(curve.metric)
-    mean, sd = np.asarray(curve.mean), np.nan_to_num(np.asarray(curve.sd, dtype=float))
-    return both_widths(
-        line_chart,
-        [Series("", curve.ks, mean.tolist(), ((mean - sd).tolist(), (mean + sd).tolist()))],
-        name="curve-chart",
-        title=f"Cross-validated {name} against the number of features",
-        desc=words.curve_sentence(curve),
+    return line_chart(
+        [Series("", curve.ks, *mean_and_band(curve.mean, curve.sd))],
+        label=f"Cross-validated {name} against the number of features. {curve_sentence(curve)}",
         x_label="number of features k",
         y_label=f"{name}, mean ± sd over the folds",
         x_ticks=curve.ks,
-        y_format=score_ticks(curve.metric),
-        limits=score_limits(curve.metric),
-        marks=[Mark(curve.chosen_k, f"{taken}: {curve.chosen_k:,}")],
-        levels=levels,
+        mark=(curve.chosen_k, f"{taken}: {curve.chosen_k:,}"),
+        level=level,
+        **score_axis(curve.metric),
     )

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rowsparse.report.files import require_matplotlib, write_whole
+from rowsparse._files import write_whole
+from rowsparse.report.extra import require_extra
 
 if TYPE_CHECKING:
     from rowsparse.demo import DigitsDemo, DigitsRow
 
-__all__ = ["save_digits_figure"]
+__all__ = ["draw_digits", "save_digits_figure"]
 
 # Okabe and Ito's colours, told apart by readers with any usual colour vision.
 _COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -30,13 +31,13 @@ def save_digits_figure(result: DigitsDemo, path: Path) -> None:
     path : Path
         The image file to make; the suffix chooses the format.
     """
-    figure = _draw(result)
+    figure = draw_digits(result)
     write_whole(path, lambda temporary: figure.savefig(temporary, dpi=160, facecolor="white"))
 
 
-def _draw(result: DigitsDemo) -> Any:
-    """Make the figure: a row of ten mean digits for each method."""
-    require_matplotlib()
+def draw_digits(result: DigitsDemo) -> Any:
+    """A matplotlib figure with a row of ten mean digits for each method."""
+    require_extra()
     from matplotlib.figure import Figure
 
     methods = [row for row in result.rows if row.paper]
@@ -91,36 +92,27 @@ def _side_words(axis: Any, x: float, side: str, bold: str, quiet: str) -> None:
 
 def _write_words(figure: Any, result: DigitsDemo, height: float) -> None:
     """Write the title, the sentence that explains it, and the comparison with all pixels."""
-    which = "Which pixel tells" if result.k == 1 else f"Which {result.k} pixels tell"
-    figure.text(
-        0.5,
-        1 - 0.14 / height,
-        f"{which} the ten handwritten digits apart?",
-        ha="center",
-        va="top",
-        fontsize=16,
-        fontweight="bold",
-        color=_TEXT,
-    )
-    noun = "pixel" if result.k == 1 else "pixels"
-    figure.text(
-        0.5,
-        1 - 0.5 / height,
-        f"Each method keeps the same {result.k} {noun} of 64 in every image (coloured squares); "
-        "a dark square has ink in the average image of that digit",
-        ha="center",
-        va="top",
-        fontsize=10.5,
-        color=_QUIET,
-    )
+    one = result.k == 1
+    title = "Which pixel tells" if one else f"Which {result.k} pixels tell"
     whole = next(row for row in result.rows if not row.paper)
-    figure.text(
-        0.5,
-        0.1 / height,
-        "Accuracy of a linear support vector machine on held-out images (5 folds, pixels picked "
-        f"inside each fold). With all 64 pixels: {100 * whole.accuracy:.1f} %.",
-        ha="center",
-        va="bottom",
-        fontsize=9,
-        color=_QUIET,
+    lines: tuple[tuple[float, str, dict[str, Any]], ...] = (
+        (
+            1 - 0.14 / height,
+            f"{title} the ten handwritten digits apart?",
+            {"va": "top", "fontsize": 16, "fontweight": "bold", "color": _TEXT},
+        ),
+        (
+            1 - 0.5 / height,
+            f"Each method keeps the same {result.k} pixel{'' if one else 's'} of 64 in every image "
+            "(coloured squares); a dark square has ink in the average image of that digit",
+            {"va": "top", "fontsize": 10.5, "color": _QUIET},
+        ),
+        (
+            0.1 / height,
+            "Accuracy of a linear support vector machine on held-out images (5 folds, pixels "
+            f"picked inside each fold). With all 64 pixels: {100 * whole.accuracy:.1f} %.",
+            {"va": "bottom", "fontsize": 9, "color": _QUIET},
+        ),
     )
+    for y, words, style in lines:
+        figure.text(0.5, y, words, ha="center", **style)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from itertools import accumulate
+
+from rowsparse._text import joined
 
 __all__ = ["FULL_LIMIT", "display_width", "full", "isolated", "listing", "repeated", "shown"]
 
@@ -48,8 +51,9 @@ def shown(name: object, width: int = 40) -> str:
     if len(source) <= FULL_LIMIT and display_width(text) <= width:
         return text
     tail_width = (width - 1) // 3
-    tail = _last(full(source[-2 * tail_width :]), tail_width)
-    return _first(text, width - 1 - display_width(tail)) + "…" + tail
+    end = full(source[-2 * tail_width :])
+    tail = end[len(end) - _fitting(reversed(end), tail_width) :].lstrip(_JOINERS + "\ufe0f")
+    return _cut(text, _fitting(text, width - 1 - display_width(tail))) + "…" + tail
 
 
 def isolated(name: object, width: int = 40) -> str:
@@ -65,11 +69,7 @@ def listing(names: Iterable[object], limit: int = 4, width: int = 24) -> str:
     >>> listing(["a", "b", "c"]).replace("\\u2068", "").replace("\\u2069", "")
     'a, b and c'
     """
-    every = list(names)
-    parts = [isolated(name, width) for name in every[:limit]]
-    if len(every) > limit:
-        return f"{', '.join(parts)} and {len(every) - limit:,} more"
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return joined((isolated(name, width) for name in names), limit)
 
 
 def repeated(names: Iterable[str]) -> set[str]:
@@ -110,24 +110,9 @@ def _width(character: str) -> float:
     return 1.25 if character.isupper() else 1.0
 
 
-def _first(text: str, width: float) -> str:
-    """As much from the beginning as fits."""
-    used = 0.0
-    for at, character in enumerate(text):
-        used += _width(character)
-        if used > width:
-            return _cut(text, at)
-    return text
-
-
-def _last(text: str, width: float) -> str:
-    """As much from the end as fits."""
-    used = 0.0
-    for at in range(len(text) - 1, -1, -1):
-        used += _width(text[at])
-        if used > width:
-            return text[at + 1 :].lstrip(_JOINERS + "\ufe0f")
-    return text
+def _fitting(characters: Iterable[str], width: float) -> int:
+    """How many characters fit."""
+    return sum(used <= width for used in accumulate(map(_width, characters)))
 
 
 def _cut(text: str, length: int) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 __all__ = [
-    "METRIC_NAMES",
+    "decimal",
+    "finite",
+    "metric_name",
     "number",
     "percent",
     "percent_up",
-    "plural",
     "score",
     "seconds",
     "spread",
@@ -19,13 +21,31 @@ __all__ = [
 _SPACE = "\u00a0"  # A number and its unit stay on one line.
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-METRIC_NAMES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "macro_f1": "macro-F1",
-    "r2": "R²",
-}
+_METRIC_NAMES = {"balanced_accuracy": "balanced accuracy", "macro_f1": "macro-F1", "r2": "R²"}
 _SHARES = {"accuracy", "balanced_accuracy"}
+
+
+def metric_name(metric: str) -> str:
+    """What a metric is called."""
+    return _METRIC_NAMES.get(metric, metric)
+
+
+def finite(values: Iterable[float]) -> list[float]:
+    """The values that are neither NaN nor infinite."""
+    return [float(value) for value in values if math.isfinite(value)]
+
+
+def decimal(value: float, places: int = 2) -> str:
+    """A number with so many decimal places, and never a negative zero.
+
+    Examples
+    --------
+    >>> decimal(-0.456), decimal(-0.001), decimal(float("nan"))
+    ('−0.46', '0.00', '–')
+    """
+    if not math.isfinite(value):
+        return "–"
+    return f"{round(value, places) + 0.0:.{places}f}".replace("-", "−")
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -59,9 +79,8 @@ def percent(share: float, digits: int = 1) -> str:
     >>> percent(0.9583).replace("\\u00a0", " ")
     '95.8 %'
     """
-    if not math.isfinite(share):
-        return "–"
-    return f"{100 * share:.{digits}f}{_SPACE}%".replace("-", "−")
+    text = decimal(100 * share, digits)
+    return f"{text}{_SPACE}%" if math.isfinite(share) else text
 
 
 def percent_up(share: float) -> str:
@@ -90,16 +109,14 @@ def score(metric: str, value: float) -> str:
     >>> score("accuracy", 0.5).replace("\\u00a0", " "), score("r2", 0.5)
     ('50.0 %', '0.500')
     """
-    if metric in _SHARES:
-        return percent(value)
-    return f"{value:.3f}".replace("-", "−") if math.isfinite(value) else "–"
+    return percent(value) if metric in _SHARES else decimal(value, 3)
 
 
 def spread(metric: str, value: float) -> str:
     """A standard deviation of a score, without its unit."""
     if not math.isfinite(value):
         return ""
-    return f"±{_SPACE}{100 * value:.1f}" if metric in _SHARES else f"±{_SPACE}{value:.3f}"
+    return f"±{_SPACE}{decimal(100 * value, 1) if metric in _SHARES else decimal(value, 3)}"
 
 
 def seconds(value: float) -> str:
@@ -123,17 +140,6 @@ def seconds(value: float) -> str:
     return f"{hours:,}{_SPACE}h" + (f" {minutes}{_SPACE}min" if minutes else "")
 
 
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """A count and its noun.
-
-    Examples
-    --------
-    >>> plural(1, "feature"), plural(7129, "feature"), plural(2, "class", "classes")
-    ('1 feature', '7,129 features', '2 classes')
-    """
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
-
-
 def tick_score(metric: str, value: float) -> str:
     """A score at an axis, as short as it can be.
 
@@ -142,6 +148,4 @@ def tick_score(metric: str, value: float) -> str:
     >>> tick_score("accuracy", 0.925).replace("\\u00a0", " "), tick_score("r2", 0.5)
     ('92.5 %', '0.5')
     """
-    if metric not in _SHARES:
-        return number(value)
-    return f"{number(100 * value)}{_SPACE}%"
+    return f"{number(100 * value)}{_SPACE}%" if metric in _SHARES else number(value)

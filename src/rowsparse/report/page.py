@@ -4,85 +4,29 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
+from rowsparse._text import counted
 from rowsparse.report import numbers
-from rowsparse.report.files import require_jinja2
-from rowsparse.report.grids import png_uri
+from rowsparse.report.extra import require_extra
 from rowsparse.report.names import full, shown
-from rowsparse.report.svg import NARROW, WIDE, Svg, join, tag
+from rowsparse.report.strips import bar
+from rowsparse.report.svg import Svg
 
-if TYPE_CHECKING:
-    from rowsparse.workflow.results import DataSummary
-
-__all__ = ["Provenance", "Tile", "both_widths", "provenance", "render"]
+__all__ = ["Tile", "render"]
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure that matters, with a word over it and some under it."""
+    """A box with one important number: a label above it and a note below it."""
 
     label: str
     value: str
     note: str = ""
     tone: str = ""
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """Where a result comes from: the data and what was done to them, settings, versions, times."""
-
-    data: DataSummary
-    classes: list[tuple[str, int, Svg]]
-    n_more_classes: int
-    settings: list[tuple[str, str]]
-    versions: list[tuple[str, str]]
-    seconds: list[tuple[str, str]]
-
-
-def both_widths(draw: Callable[..., Svg], *data: Any, name: str, **how: Any) -> Svg:
-    """A chart twice: for screens and paper, and for phones; the style sheet shows one of them."""
-    wide = draw(*data, name=name, width=WIDE, **how)
-    narrow = draw(*data, name=f"{name}-narrow", width=NARROW, **how)
-    return join([tag("div", wide, class_="wide"), tag("div", narrow, class_="narrow")])
-
-
-def provenance(
-    data: DataSummary,
-    settings: Mapping[str, Any],
-    versions: Mapping[str, str],
-    seconds: Mapping[str, float],
-    most_classes: int = 30,
-) -> Provenance:
-    """The part that closes every report."""
-    from rowsparse.report.bars import bar
-
-    counted = list(zip(data.classes, data.class_counts, strict=False))
-    largest = max((count for _, count in counted), default=1) or 1
-    return Provenance(
-        data=data,
-        classes=[(name, n, bar(n / largest)) for name, n in counted[:most_classes]],
-        n_more_classes=max(0, len(counted) - most_classes),
-        settings=[(str(key), _setting(value)) for key, value in settings.items()],
-        versions=[(str(key), str(value)) for key, value in versions.items()],
-        seconds=[(str(key), numbers.seconds(float(value))) for key, value in seconds.items()],
-    )
-
-
-def _setting(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_setting, value)) or "none"
-    return str(value)
 
 
 def render(template: str, **context: Any) -> str:
@@ -91,9 +35,9 @@ def render(template: str, **context: Any) -> str:
     Raises
     ------
     ImportError
-        If Jinja2 is not installed; the message names the extra to install.
+        If a package of the extra ``report`` is not installed.
     """
-    require_jinja2()
+    require_extra()
     from rowsparse import __version__
 
     style, script = _asset("report.css"), _asset("report.js")
@@ -104,17 +48,12 @@ def render(template: str, **context: Any) -> str:
             style=Svg(style),
             script=Svg(script),
             policy=_policy(style, script),
-            icon=png_uri(_ICON),
             rowsparse_version=__version__,
             **context,
         )
     )
-    # What is no character (half of a pair, from a broken file) cannot be written as UTF-8.
+    # Half of a surrogate pair, from a broken file, cannot be written as UTF-8.
     return str(page).encode("utf-8", "replace").decode("utf-8")
-
-
-# Rows of which some are kept.
-_ICON = np.repeat([[0.15], [1.0], [0.15], [0.15], [1.0], [1.0], [0.15], [0.15]], 8, axis=1)
 
 
 def _policy(style: str, script: str) -> str:
@@ -136,6 +75,17 @@ def _asset(name: str) -> str:
     return source.replace("\r\n", "\n")
 
 
+def _setting(value: Any) -> str:
+    """The value of a parameter as text."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_setting, value)) or "none"
+    return str(value)
+
+
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -148,16 +98,15 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=numbers.number,
-        seconds=numbers.seconds,
-        percent=numbers.percent,
-        shown=shown,
+        count="{:,}".format,
+        decimal=numbers.decimal,
         full=full,
+        metric_name=numbers.metric_name,
+        number=numbers.number,
+        percent=numbers.percent,
+        seconds=numbers.seconds,
+        setting=_setting,
+        shown=shown,
     )
-    environment.globals.update(
-        plural=numbers.plural,
-        score=numbers.score,
-        spread=numbers.spread,
-        metric_names=numbers.METRIC_NAMES,
-    )
+    environment.globals.update(bar=bar, counted=counted, score=numbers.score, spread=numbers.spread)
     return environment

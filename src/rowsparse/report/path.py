@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse.report import numbers, words
-from rowsparse.report.bars import bar
-from rowsparse.report.charts import Series, line_chart
-from rowsparse.report.curves import k_curve, metric_name
-from rowsparse.report.grids import membership
-from rowsparse.report.names import isolated, repeated
-from rowsparse.report.page import Tile, both_widths, provenance, render
+from rowsparse._text import counted
+from rowsparse.report import words
+from rowsparse.report.curves import k_curve
+from rowsparse.report.lines import Series, line_chart
+from rowsparse.report.names import repeated
+from rowsparse.report.numbers import metric_name, number, score
+from rowsparse.report.page import Tile, render
+from rowsparse.report.strips import Strips, runs
 from rowsparse.report.svg import Svg
 
 if TYPE_CHECKING:
@@ -29,15 +30,13 @@ MOST_DRAWN = 60
 
 @dataclass(frozen=True)
 class Stay:
-    """How long a feature is on the path."""
+    """At which of the numbers of features a feature is selected."""
 
     index: int
     name: str
-    ambiguous: bool
     enters: int
     last: int
     share: float
-    bar: Svg
     member: Array
 
 
@@ -55,23 +54,22 @@ def path_page(result: PathResult) -> str:
         The page: style, script and charts are inside, and nothing is fetched.
     """
     stays = _stays(result)
+    kept = _n_never_dropped(stays)
     return render(
         "path.html.j2",
         result=result,
         title=f"The features that {words.purpose(result.data)}, for every number of them",
-        summary=_summary(result, stays),
-        tiles=_tiles(result, stays),
-        stays=stays[:MOST_ROWS],
-        n_left_out=max(0, len(stays) - MOST_ROWS),
-        membership=_membership(result, stays),
-        n_drawn=min(MOST_DRAWN, len(stays)),
-        n_ever=len(stays),
+        summary=_summary(result, len(stays), kept),
+        tiles=_tiles(result, len(stays), kept),
+        stays=stays,
+        most_rows=MOST_ROWS,
+        most_drawn=MOST_DRAWN,
+        ambiguous=repeated(stay.name for stay in stays),
+        membership=_membership(result, stays[:MOST_DRAWN]),
         per_k=_per_k(result),
-        metric=result.curve.metric,
         scores=k_curve(result.curve, "suggested"),
         score_words=words.curve_sentence(result.curve),
         objectives=_objectives(result),
-        origin=provenance(result.data, result.settings, result.versions, result.seconds),
     )
 
 
@@ -82,104 +80,77 @@ def _stays(result: PathResult) -> list[Stay]:
     member = np.zeros((len(ever), len(result.ks)), dtype=bool)
     for column, support in enumerate(result.supports):
         member[[row_of[int(j)] for j in support], column] = True
-    names = [result.names[j] for j in ever]
-    twice = repeated(names)
     stays = []
-    for j, name, row in zip(ever, names, member, strict=True):
-        at = np.flatnonzero(row)
-        stays.append(
-            Stay(
-                j,
-                name,
-                name in twice,
-                result.ks[int(at[0])],
-                result.ks[int(at[-1])],
-                float(row.mean()),
-                bar(float(row.mean())),
-                row,
-            )
-        )
+    for j, row in zip(ever, member, strict=True):
+        selected = [k for k, is_in in zip(result.ks, row, strict=True) if is_in]
+        share = float(row.mean())
+        stays.append(Stay(j, result.names[j], selected[0], selected[-1], share, row))
     return sorted(stays, key=lambda stay: (stay.enters, -stay.share, stay.index))
 
 
-def _steady(stays: list[Stay], last_k: int) -> int:
-    """Number of features that, once in, are never left out again."""
-    return sum(
-        stay.last == last_k and bool(stay.member[int(np.argmax(stay.member)) :].all())
-        for stay in stays
-    )
+def _n_never_dropped(stays: list[Stay]) -> int:
+    """Number of features that, once selected, are selected at every larger k."""
+    return sum(bool(stay.member[int(np.argmax(stay.member)) :].all()) for stay in stays)
 
 
-def _summary(result: PathResult, stays: list[Stay]) -> tuple[str, str, str]:
+def _summary(result: PathResult, n_ever: int, n_kept: int) -> tuple[str, str, str]:
     data, ks = result.data, result.ks
     asked = (
-        f"For every number of features from {ks[0]:,} to {ks[-1]:,}, a choice was made from the "
-        f"{data.n_features:,} features of {isolated(data.source)}, measured on "
-        f"{numbers.plural(data.n_samples, 'sample')}, to {words.purpose(data)}."
+        f"For every number of features from {ks[0]:,} to {ks[-1]:,}, a choice was made from "
+        f"{words.measured(data)}, to {words.purpose(data)}."
     )
     stayed = (
-        f"{numbers.plural(len(stays), 'feature')} {'is' if len(stays) == 1 else 'are'} in at least "
-        f"one of these choices, and {_steady(stays, ks[-1]):,} of them, once in, "
-        "are never left out again."
+        f"{counted(n_ever, 'feature')} {'is' if n_ever == 1 else 'are'} in at least one of these "
+        f"choices, and {n_kept:,} of them, once in, are never left out again."
     )
     return asked, words.curve_sentence(result.curve), stayed
 
 
-def _tiles(result: PathResult, stays: list[Stay]) -> list[Tile]:
+def _tiles(result: PathResult, n_ever: int, n_kept: int) -> list[Tile]:
     curve = result.curve
-    name = metric_name(curve.metric)
-    at = curve.ks.index(curve.chosen_k) if curve.chosen_k in curve.ks else None
     tiles = []
-    if at is not None:
-        reached = numbers.score(curve.metric, curve.mean[at])
-        tiles.append(Tile("Suggested k", f"{curve.chosen_k:,}", f"{name} {reached}", "good"))
-    tiles.append(Tile("Highest score at", f"k = {curve.best_k:,}"))
-    everything = f"of {result.data.n_features:,} features"
-    tiles.append(Tile("Ever selected", f"{len(stays):,}", everything))
-    tiles.append(Tile("Never dropped again", f"{_steady(stays, result.ks[-1]):,}", "once selected"))
-    return tiles
+    if curve.chosen_k in curve.ks:
+        reached = score(curve.metric, curve.mean[curve.ks.index(curve.chosen_k)])
+        note = f"{metric_name(curve.metric)} {reached}"
+        tiles.append(Tile("Suggested k", f"{curve.chosen_k:,}", note, "good"))
+    return [
+        *tiles,
+        Tile("Highest score at", f"k = {curve.best_k:,}"),
+        Tile("Ever selected", f"{n_ever:,}", f"of {result.data.n_features:,} features"),
+        Tile("Never dropped again", f"{n_kept:,}", "once selected"),
+    ]
 
 
-def _membership(result: PathResult, stays: list[Stay]) -> Svg | None:
-    drawn = stays[:MOST_DRAWN]
+def _membership(result: PathResult, drawn: list[Stay]) -> Strips | None:
     if not drawn:
         return None
-    return both_widths(
-        membership,
+    return runs(
         [stay.name for stay in drawn],
         result.ks,
         np.array([stay.member for stay in drawn]),
-        name="membership-chart",
-        title="Which features are selected at which k",
-        desc="One row for each feature, in the order in which they enter; a bar where it is in.",
+        "Which features are selected at which k, in the order in which they enter",
     )
 
 
 def _per_k(result: PathResult) -> list[tuple[int, float, float, float]]:
     """k, objective, mean score and its standard deviation, NaN where there is none."""
-    place = {k: at for at, k in enumerate(result.curve.ks)}
-    nothing = math.nan
+    curve = result.curve
+    scores = dict(zip(curve.ks, zip(curve.mean, curve.sd, strict=True), strict=True))
+    nothing = (math.nan, math.nan)
     return [
-        (
-            k,
-            float(objective),
-            float(result.curve.mean[place[k]]) if k in place else nothing,
-            float(result.curve.sd[place[k]]) if k in place else nothing,
-        )
+        (k, objective, *scores.get(k, nothing))
         for k, objective in zip(result.ks, result.objectives, strict=True)
     ]
 
 
 def _objectives(result: PathResult) -> Svg:
-    return both_widths(
-        line_chart,
-        [Series("", result.ks, result.objectives, style=1)],
-        name="objective-chart",
-        title="Objective against the number of features",
-        desc=f"From {numbers.number(result.objectives[0])} at k = {result.ks[0]} to "
-        f"{numbers.number(result.objectives[-1])} at k = {result.ks[-1]}.",
-        height=240,
+    ks, values = result.ks, result.objectives
+    return line_chart(
+        [Series("", ks, values, style=1)],
+        label=f"Objective against the number of features: from {number(values[0])} at "
+        f"k = {ks[0]} to {number(values[-1])} at k = {ks[-1]}.",
+        height=200,
         x_label="number of features k",
         y_label="objective on all samples",
-        x_ticks=result.ks,
+        x_ticks=ks,
     )

@@ -1,4 +1,8 @@
-"""What every chart is made of: escaped elements, scales and ticks."""
+"""Escaped markup, scales and ticks: what every chart is made of.
+
+Charts have no ``viewBox``: places across are percentages of the width, which the page decides, and
+places down are pixels. Text keeps its size on a phone, and one drawing serves every width.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rowsparse.report.names import full, shown
-
-__all__ = [
-    "NARROW",
-    "WIDE",
-    "Scale",
-    "Svg",
-    "fitting",
-    "join",
-    "label",
-    "log_ticks",
-    "picture",
-    "points",
-    "tag",
-    "ticks",
-    "words",
-]
-
-# Widths of a chart on a screen or on paper, and on a phone.
-WIDE, NARROW = 840, 340
-# An ordinary letter of the charts' type, in their units.
-LETTER = 7.2
+__all__ = ["Scale", "Svg", "across", "join", "log_ticks", "span", "svg", "tag", "text", "ticks"]
 
 
 class Svg(str):
@@ -43,8 +26,8 @@ class Svg(str):
 def tag(name: str, *children: str, **attributes: object) -> Svg:
     """One element; text and attributes are escaped.
 
-    Names of attributes are written with underscores for hyphens, and a trailing one where Python
-    keeps the word for itself; None leaves an attribute out.
+    Names of attributes are written with underscores for hyphens, and a trailing one where the name
+    is a keyword of Python; None leaves an attribute out.
 
     Examples
     --------
@@ -70,61 +53,42 @@ def join(parts: Iterable[str]) -> Svg:
 
 def _written(value: object) -> str:
     if isinstance(value, float):
-        text = f"{value:.2f}".rstrip("0").rstrip(".")
-        return "0" if text == "-0" else text
+        digits = f"{value:.2f}".rstrip("0").rstrip(".")
+        return "0" if digits == "-0" else digits
     return html.escape(str(value))
 
 
-def picture(width: float, height: float, name: str, title: str, desc: str, *children: str) -> Svg:
-    """A whole chart, with a title and a description for those who cannot see it.
-
-    ``name`` has to be unique on the page.
-    """
-    return tag(
-        "svg",
-        tag("title", title, id=f"{name}-title"),
-        tag("desc", desc, id=f"{name}-desc"),
-        *children,
-        class_="chart",
-        viewBox=f"0 0 {_written(float(width))} {_written(float(height))}",
-        width=float(width),
-        height=float(height),
-        role="img",
-        aria_labelledby=f"{name}-title {name}-desc",
-    )
-
-
-def words(x: float, y: float, text: str, class_: str = "", anchor: str | None = None) -> Svg:
-    """A line of text of our own."""
-    return tag("text", text, x=x, y=y, class_=class_ or None, text_anchor=anchor)
-
-
-def label(
-    x: float,
-    y: float,
-    name: object,
-    room: float,
-    *,
-    class_: str = "name",
-    anchor: str | None = None,
-    transform: str | None = None,
+def svg(
+    class_: str, height: float, *children: str, label: str | None = None, **more: object
 ) -> Svg:
-    """A name from the data: shortened to the room there is, whole in a tooltip."""
-    text = fitting(name, room)
-    hint = (tag("title", full(name)),) if text != str(name) else ()
-    return tag(
-        "text", text, *hint, x=x, y=y, class_=class_, text_anchor=anchor, transform=transform
-    )
+    """A drawing as wide as its place on the page.
+
+    ``label`` describes it to those who cannot see it; without one it is decoration.
+    """
+    spoken = {"aria_hidden": "true"} if label is None else {"role": "img", "aria_label": label}
+    return tag("svg", *children, class_=class_, height=float(height), **spoken, **more)
 
 
-def fitting(name: object, room: float) -> str:
-    """A name shortened to `room` units of a chart."""
-    return shown(name, max(3, int(room / LETTER)))
+def across(percent: float) -> str:
+    """A place or a length across a chart, as an attribute.
+
+    Examples
+    --------
+    >>> across(12.5)
+    '12.5%'
+    """
+    return f"{_written(float(percent))}%"
 
 
-def points(x: Iterable[float], y: Iterable[float]) -> str:
-    """Corners as an attribute of a line or a polygon."""
-    return " ".join(f"{_written(float(a))},{_written(float(b))}" for a, b in zip(x, y, strict=True))
+def span(start: float, stop: float, y: float, height: float, *children: str, **how: object) -> Svg:
+    """A rectangle from one percentage of the width to another."""
+    place = {"x": across(start), "width": across(stop - start), "y": float(y)}
+    return tag("rect", *children, **place, height=float(height), **how)
+
+
+def text(x: str | float, y: float, words: str, class_: str, anchor: str | None = None) -> Svg:
+    """A line of text."""
+    return tag("text", words, x=x, y=float(y), class_=class_, text_anchor=anchor)
 
 
 @dataclass(frozen=True)
@@ -168,7 +132,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     digits = max(0, 2 - math.floor(math.log10(step)))
-    # Numbers too close for their own size would come in by the thousand.
+    # A span near the rounding error of its ends could otherwise give thousands of ticks.
     return [round(at * step, digits) + 0.0 for at in range(first, min(last, first + 99) + 1)]
 
 

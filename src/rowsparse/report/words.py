@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rowsparse._arrays import Array
+from rowsparse._text import counted
 from rowsparse.report.names import isolated, listing
 from rowsparse.report.numbers import (
-    METRIC_NAMES,
+    decimal,
+    finite,
+    metric_name,
     number,
     percent,
     percent_up,
-    plural,
     score,
     seconds,
     spread,
@@ -39,6 +41,7 @@ __all__ = [
     "confusion_sentence",
     "correlation_sentence",
     "curve_sentence",
+    "measured",
     "progress_sentence",
     "purpose",
     "score_sentence",
@@ -69,27 +72,28 @@ def purpose(data: DataSummary) -> str:
 
 def _targets(data: DataSummary) -> str:
     if data.task == "classification":
-        what = plural(len(data.classes), "class", "classes") if data.classes else "classes"
+        what = counted(len(data.classes), "class", "classes") if data.classes else "classes"
         return f"{what} of “{listing(data.targets, 2)}”"
     if data.task == "multilabel":
         named = data.classes or data.targets
-        return f"{plural(len(named), 'label')} {listing(named)}"
+        return f"{counted(len(named), 'label')} {listing(named)}"
     if len(data.targets) == 1:
         return f"number “{listing(data.targets)}”"
-    return f"{plural(len(data.targets), 'number')} {listing(data.targets)}"
+    return f"{counted(len(data.targets), 'number')} {listing(data.targets)}"
 
 
 def asked_sentence(result: SelectionResult) -> str:
     """What was picked from what, and what for."""
-    data = result.data
-    how_many = "1 was picked that can" if result.k == 1 else f"{result.k:,} were picked that"
-    aim = purpose(data)
-    if result.k != 1:
-        aim = f"together {aim}"
+    picked = "1 was picked that can" if result.k == 1 else f"{result.k:,} were picked that together"
     chosen = "; cross-validation chose how many" if result.k_was_chosen else ""
+    return f"From {measured(result.data)}, {picked} {purpose(result.data)}{chosen}."
+
+
+def measured(data: DataSummary) -> str:
+    """What there was to choose from."""
     return (
-        f"From the {plural(data.n_features, 'feature')} of {isolated(data.source)}, measured on "
-        f"{plural(data.n_samples, 'sample')}, {how_many} {aim}{chosen}."
+        f"the {counted(data.n_features, 'feature')} of {isolated(data.source)}, measured on "
+        f"{counted(data.n_samples, 'sample')}"
     )
 
 
@@ -118,9 +122,8 @@ def score_sentence(result: SelectionResult) -> str:
             f"variation in samples it had not seen (R² {score(metric, result.score)}{sd})"
         )
     else:
-        name = METRIC_NAMES.get(metric, metric)
         text = (
-            f"With {which}, a simple linear model reached a {name} of "
+            f"With {which}, a simple linear model reached a {metric_name(metric)} of "
             f"{score(metric, result.score)} (1 is perfect) on samples it had not seen{around}"
         )
     return text + _for_comparison(result) + "."
@@ -148,7 +151,7 @@ def certificate_sentence(certificate: Certificate | None, k: int, method: str) -
     >>> certificate_sentence(close, 20, "TopK").replace("\\u00a0", " ")
     'No other choice of 20 features can lower the loss by more than 0.4 %; proven.'
     """
-    choice = f"choice of {plural(k, 'feature')}"
+    choice = f"choice of {counted(k, 'feature')}"
     if certificate is None:
         return (
             f"Another {choice} may serve better; not proven: {isolated(method)} cannot tell how "
@@ -193,9 +196,8 @@ def stability_sentence(stability: tuple[float, float, float] | None) -> str:
     if stability is None or not math.isfinite(stability[0]):
         return "The choice was not repeated on resamples, so its stability is not known."
     value, low, high = stability
-    interval = (
-        f" (95 % interval {low:.2f} to {high:.2f})" if math.isfinite(low + high) else ""
-    ).replace("-", "−")
+    known = math.isfinite(low + high)
+    interval = f" (95 % interval {decimal(low)} to {decimal(high)})" if known else ""
     meaning = {
         "low": "with other samples, many other features would be picked: read the list as one of "
         "several that serve as well, not as the features that matter",
@@ -203,8 +205,7 @@ def stability_sentence(stability: tuple[float, float, float] | None) -> str:
         "the others would be replaced",
         "high": "with other samples, nearly the same features would be picked",
     }[stability_word(value)]
-    level = f"{value:.2f}".replace("-", "−")
-    return f"Stability is {level}{interval}, which is {stability_word(value)}: {meaning}."
+    return f"Stability is {decimal(value)}{interval}, which is {stability_word(value)}: {meaning}."
 
 
 def curve_sentence(curve: KCurve) -> str:
@@ -216,7 +217,7 @@ def curve_sentence(curve: KCurve) -> str:
     top = score(curve.metric, float(mean[best]))
     some = max(np.diff(curve.ks), default=1) > 1
     text = "Of the numbers tried, the score is highest" if some else "The score is highest"
-    text += f" with {plural(curve.ks[best], 'feature')} ({top})"
+    text += f" with {counted(curve.ks[best], 'feature')} ({top})"
     sd = float(curve.sd[best]) if math.isfinite(curve.sd[best]) else 0.0
     near = next(at for at in range(len(mean)) if mean[at] >= mean[best] - sd)
     if curve.ks[near] < curve.ks[best]:
@@ -234,7 +235,6 @@ def correlation_sentence(correlation: Array) -> str:
         return "There is one feature only, so nothing to compare."
     below = np.tril(np.abs(np.nan_to_num(r)), -1)
     i, j = np.unravel_index(int(np.argmax(below)), below.shape)
-    value = f"{r[i, j]:.2f}".replace("-", "−")
     strength = float(below[i, j])
     if strength >= 0.9:
         meaning = "they tell almost the same"
@@ -242,22 +242,23 @@ def correlation_sentence(correlation: Array) -> str:
         meaning = "they share much of what they tell"
     else:
         meaning = "no two of them tell the same"
-    return f"The two most alike are numbers {j + 1} and {i + 1} (r = {value}): {meaning}."
+    return (
+        f"The two most alike are numbers {j + 1} and {i + 1} (r = {decimal(r[i, j])}): {meaning}."
+    )
 
 
 def confusion_sentence(confusion: Confusion) -> str:
     """How many were right, and the most frequent mistake."""
     counts = np.array(confusion.counts, dtype=np.float64)
-    total = counts.sum()
-    right = np.trace(counts)
-    text = f"{int(right):,} of {plural(int(total), 'sample')} were recognised"
+    right, total = int(np.trace(counts)), int(counts.sum())
+    text = f"{right:,} of {counted(total, 'sample')} were recognised"
     np.fill_diagonal(counts, 0)
     if not counts.any():
         return f"{text}: no mistake at all."
     i, j = np.unravel_index(int(np.argmax(counts)), counts.shape)
     return (
         f"{text}; the most frequent mistake is {isolated(confusion.classes[i])} taken for "
-        f"{isolated(confusion.classes[j])} ({plural(int(counts[i, j]), 'time')})."
+        f"{isolated(confusion.classes[j])} ({counted(int(counts[i, j]), 'time')})."
     )
 
 
@@ -267,8 +268,7 @@ def progress_sentence(progress: Sequence[ProgressPoint]) -> str:
     last = min(objectives)
     found = next(p for p in progress if p.objective <= last + 1e-9 * max(1.0, abs(last)))
     text = f"The final choice was found after {seconds(found.seconds)}"
-    bounds = [point.lower_bound for point in progress if point.lower_bound is not None]
-    bounds = [bound for bound in bounds if math.isfinite(bound)]
+    bounds = finite(point.lower_bound for point in progress if point.lower_bound is not None)
     if not bounds:
         return f"{text}, with an objective of {number(last)}."
     gap = (last - max(bounds)) / abs(last) if last else 0.0

@@ -1,4 +1,4 @@
-"""Threads: how many, work spread over them, and BLAS kept to one."""
+"""Threads: how many, and work spread over them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["in_threads", "one_blas_thread", "thread_backend", "thread_count"]
+from rowsparse._threads import one_blas_thread
+
+__all__ = ["in_threads", "thread_backend", "thread_count"]
 
 Result = TypeVar("Result")
 
@@ -48,19 +50,6 @@ def in_threads(
         return [future.result() for future in futures]
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-@contextmanager
-def one_blas_thread(wanted: bool = True) -> Iterator[None]:
-    """Keep BLAS to one thread: more are slower on small matrices and where all cores are busy."""
-    if not wanted:
-        yield
-        return
-    # scikit-learn depends on it.
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        yield
 
 
 @contextmanager

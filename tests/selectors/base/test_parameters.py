@@ -20,7 +20,7 @@ from rowsparse import (
     selector_info,
     topk_path,
 )
-from rowsparse._parameters import Allowed, Anything, Flag, Number, OneOf, Several
+from rowsparse._parameters import Allowed, Anything, Flag, Number
 from rowsparse.selectors.base.parameters import allowed_values, check_parameters
 from tests.selectors.cases import FAST, installed
 
@@ -193,28 +193,3 @@ def test_a_class_inherits_what_it_does_not_declare():
     with pytest.raises(ValueError, match=r"^n_features_to_select must be an integer"):
         Own(0).fit(X, Y)
     assert allowed_values(RFS)["tol"] == Number(low=0.0, low_open=True)
-
-
-# ------------------------------------------------------------------------ the constraints
-@pytest.mark.parametrize(
-    ("constraint", "good", "bad"),
-    [
-        (Number(low=0, low_open=True, high=1, high_open=True), [0.5], [0, 1, 0.0, 1.0, True]),
-        (Number(integer=True), [-3, np.uint8(4)], [1.0, "1", None, 10**400]),
-        (OneOf(("a", "b"), optional=True), ["a", None], ["c", "ab", 1, ("a",)]),
-        (Flag(), [True, np.False_], [1, 0.0, "True"]),
-        (Several(Number(low=1), least=1), [[1, 2.5], np.ones(3)], [[], 1, "11", [0], np.eye(2)]),
-    ],
-)
-def test_a_constraint_accepts_and_refuses(constraint, good, bad):
-    for value in good:
-        constraint.check("x", value)
-    for value in bad:
-        with pytest.raises((TypeError, ValueError), match=r"^x must be "):
-            constraint.check("x", value)
-
-
-def test_a_long_value_is_cut_short():
-    with pytest.raises(TypeError, match=r"^x must be True or False; got \[0, 1, .*\.\.\.\.$") as e:
-        Flag().check("x", list(range(10**4)))
-    assert len(str(e.value)) < 200

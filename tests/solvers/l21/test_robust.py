@@ -15,7 +15,9 @@ from rowsparse.solvers.l21.robust_loss import RobustLoss
 from rowsparse.solvers.sparse.nmapg import nmapg
 from rowsparse.solvers.sparse.rfs import rfs
 from rowsparse.solvers.sparse.rpfs import rpfs
-from rowsparse.solvers.subset.exchange import LeastSquares, SupportState, forward
+from rowsparse.solvers.subset.exchange import forward
+from rowsparse.solvers.subset.gram import GramProblem
+from rowsparse.solvers.subset.support import SupportState
 
 
 def data(seed, n=24, d=9, classes=3):
@@ -43,7 +45,7 @@ def objective(X, Y, W, b, gamma=0.0, weights=None):
 
 def least_squares_exchange(design, Y, k):
     Yc = Y - Y.mean(axis=0)
-    state = SupportState(LeastSquares.of(design, Yc), forward(design, Yc, k))
+    state = SupportState(GramProblem.of(design, Yc), forward(design, Yc, k))
     while True:
         gains = state.exchange_gains()
         i, p = divmod(int(np.argmax(gains)), gains.shape[1])

@@ -8,15 +8,10 @@ from sklearn.datasets import load_diabetes
 from sklearn.preprocessing import PolynomialFeatures
 
 from rowsparse import TopK
-from rowsparse.design import make_design
-from rowsparse.solvers.proof.candidates import Candidates
+from rowsparse._deadline import NO_DEADLINE
 from rowsparse.solvers.proof.diagonal import best_diagonal, nodes_before_climbing, uniform_diagonal
 
-NONE = np.zeros(0, dtype=np.intp)
-
-
-def never():
-    return False
+from .problems import NONE, candidates
 
 
 def collinear(seed=0, n=80, d=14, noise=1e-3):
@@ -27,15 +22,10 @@ def collinear(seed=0, n=80, d=14, noise=1e-3):
     return X, Y
 
 
-def candidates(X, Y, ridge):
-    design, _ = make_design(X, center=False, scale=False)
-    return Candidates.of(design, Y, ridge)
-
-
 def found(problem, k):
     """What there is, whatever it is worth: with an objective of 0 there is no gap to close."""
     uniform = uniform_diagonal(problem, k, NONE)
-    better = best_diagonal(problem, k, NONE, uniform, 0.0, never)
+    better = best_diagonal(problem, k, NONE, uniform, 0.0, NO_DEADLINE)
     return [D for D in (uniform, better) if D is not None]
 
 
@@ -73,7 +63,7 @@ def test_without_enough_samples_there_is_none():
     rng = np.random.default_rng(0)
     problem = candidates(rng.standard_normal((10, 12)), rng.standard_normal((10, 1)), 1.0)
     assert uniform_diagonal(problem, 3, NONE) is None
-    assert best_diagonal(problem, 3, NONE, None, problem.total, never) is None
+    assert best_diagonal(problem, 3, NONE, None, problem.total, NO_DEADLINE) is None
     assert nodes_before_climbing(problem) == np.inf
 
 

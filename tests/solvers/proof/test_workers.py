@@ -1,4 +1,4 @@
-"""Branch and bound in several processes: the same proof, and nobody left behind."""
+"""Branch and bound in several processes: the same proof, and all processes end."""
 
 from __future__ import annotations
 
@@ -12,45 +12,42 @@ import pytest
 import scipy.sparse as sp
 
 from rowsparse import TopK
-from rowsparse.design import make_design
+from rowsparse._deadline import Deadline
 from rowsparse.solvers.proof import branch
-from rowsparse.solvers.proof.candidates import Candidates
-from rowsparse.solvers.proof.diagonal import uniform_diagonal
-from rowsparse.solvers.proof.workers import Crew
-from rowsparse.solvers.subset.exchange import forward, least_squares_objective
+from rowsparse.solvers.proof.workers import WorkerPool
 
-NONE = np.zeros(0, dtype=np.intp)
+from .problems import prove
 
 
 @pytest.fixture
-def crews(monkeypatch):
-    """Processes take part from the second round on; the list has what each crew did."""
+def pools(monkeypatch):
+    """Processes take part from the second round on; yields the pools that were started."""
     seen = []
-    begin, is_ready, harvests = Crew._begin, Crew.is_ready, Crew.harvests
+    start, is_ready, results = WorkerPool._start, WorkerPool.is_ready, WorkerPool.results
 
-    def begun(crew):
-        begin(crew)
-        crew.pids = [process.pid for process in crew._processes]
-        crew.n_tasks = 0
-        seen.append(crew)
+    def started(pool):
+        start(pool)
+        pool.pids = [process.pid for process in pool._processes]
+        pool.n_tasks = 0
+        seen.append(pool)
 
-    def ready(crew):
-        while not is_ready(crew) and crew._size > 1:
+    def ready(pool):
+        while not is_ready(pool) and pool._size > 1:
             time.sleep(0.01)
-        return is_ready(crew)
+        return is_ready(pool)
 
-    def counted(crew, tasks, left):
-        crew.n_tasks += len(tasks)
-        return harvests(crew, tasks, left)
+    def counted(pool, tasks, deadline):
+        pool.n_tasks += len(tasks)
+        return results(pool, tasks, deadline)
 
-    monkeypatch.setattr(branch, "_PATIENCE", -1.0)
-    monkeypatch.setattr(Crew, "_begin", begun)
-    monkeypatch.setattr(Crew, "is_ready", ready)
-    monkeypatch.setattr(Crew, "harvests", counted)
+    monkeypatch.setattr(branch, "_SECONDS_BEFORE_WORKERS", -1.0)
+    monkeypatch.setattr(WorkerPool, "_start", started)
+    monkeypatch.setattr(WorkerPool, "is_ready", ready)
+    monkeypatch.setattr(WorkerPool, "results", counted)
     yield seen
-    for crew in seen:
-        assert crew._folder is None
-        assert not any(is_alive(pid) for pid in crew.pids)
+    for pool in seen:
+        assert pool._folder is None
+        assert not any(is_alive(pid) for pid in pool.pids)
 
 
 def is_alive(pid):
@@ -61,26 +58,11 @@ def is_alive(pid):
     return True
 
 
-def prove(X, Y, k, ridge, *, include=NONE, exclude=NONE, **options):
-    design, _ = make_design(X, center=True, scale=False)
-    keep = np.setdiff1d(np.arange(X.shape[1]), exclude)
-    problem = Candidates.of(design, Y, ridge, keep)
-    diagonal = uniform_diagonal(problem, k, np.asarray(include, dtype=np.intp))
-    if diagonal is not None:
-        problem = problem.with_diagonal(diagonal)
-    order = forward(design, Y, k + len(include) + len(exclude), ridge=ridge)
-    order = order[~np.isin(order, [*include, *exclude])]
-    start = np.concatenate([include, order])[:k].astype(np.intp)
-    objective = least_squares_objective(design, Y, start, ridge=ridge)
-    return branch.BranchAndBound(
-        problem, k, start, objective, include=np.asarray(include, dtype=np.intp), **options
-    ).run()
-
-
-def random_problem(seed, n, d, c):
+def correlated(seed, n, d, c):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) + rng.standard_normal((n, 1))
-    return X, rng.standard_normal((n, c)) + X[:, :c]
+    Y = rng.standard_normal((n, c)) + X[:, :c]
+    return X - X.mean(axis=0), Y - Y.mean(axis=0)
 
 
 def same(one, two):
@@ -99,25 +81,26 @@ def same(one, two):
     ("n", "d", "c", "ridge", "options"),
     [
         (40, 45, 2, 3.0, {}),  # by the Gram matrix
-        (15, 300, 2, 1.5, {"include": [4, 7], "exclude": [0, 9]}),  # by the columns
-        (60, 42, 3, 0.0, {"gap_tol": 4e-3}),  # without a ridge
+        pytest.param(  # by the columns
+            *(15, 300, 2, 1.5, {"include": [4, 7], "exclude": [0, 9]}), marks=pytest.mark.long
+        ),
+        pytest.param(60, 42, 3, 0.0, {"gap_tol": 4e-3}, marks=pytest.mark.long),  # without a ridge
     ],
 )
-def test_the_proof_does_not_depend_on_the_number_of_processes(crews, n, d, c, ridge, options):
-    X, Y = random_problem(n, n, d, c)
-    one, two = (
-        prove(X, Y - Y.mean(axis=0), 6, ridge, n_jobs=jobs, keep=True, **options) for jobs in (1, 2)
-    )
+def test_the_proof_does_not_depend_on_the_number_of_processes(pools, n, d, c, ridge, options):
+    X, Y = correlated(n, n, d, c)
+    one, two = (prove(X, Y, 6, ridge, n_jobs=jobs, keep_proof=True, **options) for jobs in (1, 2))
     assert one.complete
     assert one.nodes > 100
     same(one, two)
-    assert len(crews) == 1
-    assert crews[0].n_tasks > 20
+    assert len(pools) == 1
+    assert pools[0].n_tasks > 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [sp.csr_array, np.float32])
-def test_selector_gives_the_same_certificate_for_any_number_of_processes(crews, kind):
-    X, Y = random_problem(1, 30, 80, 2)
+def test_selector_gives_the_same_certificate_for_any_number_of_processes(pools, kind):
+    X, Y = correlated(1, 30, 80, 2)
     X = kind(np.where(np.abs(X) > 0.5, X, 0.0))
     fits = [
         TopK(6, alpha=0.1, certify=True, include=[3], n_jobs=jobs, random_state=0).fit(X, Y)
@@ -126,21 +109,31 @@ def test_selector_gives_the_same_certificate_for_any_number_of_processes(crews, 
     for name in ("objective_", "lower_bound_", "gap_", "root_bound_", "n_nodes_", "status_"):
         assert getattr(fits[0], name) == getattr(fits[1], name)
     assert np.array_equal(fits[0].support_, fits[1].support_)
-    assert crews[0].n_tasks > 0
+    assert pools[0].n_tasks > 0
 
 
 def hard_problem():
     rng = np.random.default_rng(1)
-    return rng.standard_normal((60, 400)), rng.standard_normal((60, 3))
+    X, Y = rng.standard_normal((60, 400)), rng.standard_normal((60, 3))
+    return X - X.mean(axis=0), Y - Y.mean(axis=0)
 
 
-def test_time_limit_ends_the_processes_and_leaves_a_bound(crews):
+class AfterTasks(Deadline):
+    """Passes once the workers have some tasks, however long they take to start."""
+
+    def __init__(self, pools):
+        self._pools = pools
+
+    def left(self):
+        return 0.0 if self._pools and self._pools[0].n_tasks > 20 else np.inf
+
+
+def test_the_deadline_ends_the_processes_and_leaves_a_bound(pools):
     X, Y = hard_problem()
-    proof = prove(X, Y - Y.mean(axis=0), 10, 1.0, n_jobs=2, time_limit=8.0)
+    proof = prove(X, Y, 10, 1.0, n_jobs=2, deadline=AfterTasks(pools))
     assert not proof.complete
     assert 0 < proof.lower_bound < proof.objective
     assert proof.stopped
-    assert crews[0].n_tasks > 0
 
 
 @pytest.fixture
@@ -151,57 +144,63 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("interruptible")
-def test_interrupt_ends_the_processes_and_keeps_what_is_proven(crews):
-    X, Y = hard_problem()
-    root = prove(X, Y - Y.mean(axis=0), 10, 1.0, monitor=lambda progress: True)
+@pytest.fixture
+def ctrl_c():
+    """A monitor that sends Ctrl-C a moment after the 50th node."""
     timers = []
 
-    def ctrl_c(progress):
+    def monitor(progress):
         if progress.nodes > 50 and not timers:
             timers.append(threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)))
             timers[0].start()
         return False
 
-    options = {"n_jobs": 2, "time_limit": 60.0, "monitor": ctrl_c}
-    proof = prove(X, Y - Y.mean(axis=0), 10, 1.0, keep_on_interrupt=True, **options)
+    return monitor
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_interrupt_ends_the_processes_and_keeps_what_is_proven(pools, ctrl_c):
+    X, Y = hard_problem()
+    root = prove(X, Y, 10, 1.0, monitor=lambda progress: True)
+    proof = prove(X, Y, 10, 1.0, keep_on_interrupt=True, n_jobs=2, monitor=ctrl_c)
     assert proof.stopped
     assert root.root_bound <= proof.lower_bound < proof.objective
-    assert crews[0].n_tasks > 0
-    timers.clear()
-    with pytest.raises(KeyboardInterrupt):
-        prove(X, Y - Y.mean(axis=0), 10, 1.0, **options)
-    assert len(crews) == 2
+    assert pools[0].n_tasks > 0
 
 
-def test_monitor_stops_at_the_same_node_for_any_number_of_processes(crews):
+@pytest.mark.long
+@pytest.mark.usefixtures("interruptible")
+def test_interrupt_ends_the_processes_and_goes_through(pools, ctrl_c):
     X, Y = hard_problem()
-    proofs = [
-        prove(X, Y - Y.mean(axis=0), 10, 1.0, n_jobs=jobs, monitor=lambda p: p.nodes >= 90)
-        for jobs in (1, 2)
-    ]
+    with pytest.raises(KeyboardInterrupt):
+        prove(X, Y, 10, 1.0, n_jobs=2, monitor=ctrl_c)
+    assert len(pools) == 1
+
+
+def test_monitor_stops_at_the_same_node_for_any_number_of_processes(pools):
+    X, Y = hard_problem()
+    proofs = [prove(X, Y, 10, 1.0, n_jobs=jobs, monitor=lambda p: p.nodes >= 90) for jobs in (1, 2)]
     assert 90 <= proofs[0].nodes < 100
     same(*proofs)
-    assert crews[0].n_tasks > 0
+    assert pools[0].n_tasks > 0
 
 
-def test_death_of_a_process_does_not_change_the_proof(crews):
-    X, Y = random_problem(40, 40, 45, 2)
+def test_death_of_a_process_does_not_change_the_proof(pools):
+    X, Y = correlated(40, 40, 45, 2)
     dead = []
 
     def kill(progress):
-        if crews and not dead:
-            dead.append(crews[0].pids[0])
+        if pools and not dead:
+            dead.append(pools[0].pids[0])
             os.kill(dead[0], signal.SIGKILL)
         return False
 
-    Y = Y - Y.mean(axis=0)
     same(prove(X, Y, 6, 3.0), prove(X, Y, 6, 3.0, n_jobs=2, monitor=kill))
     assert dead
 
 
 def test_easy_proofs_start_no_processes(monkeypatch):
-    monkeypatch.setattr(branch, "_PATIENCE", 1e6)
-    monkeypatch.setattr(Crew, "_begin", lambda crew: pytest.fail("a process was started"))
-    X, Y = random_problem(3, 30, 20, 1)
-    assert prove(X, Y - Y.mean(axis=0), 4, 5.0, n_jobs=-1).complete
+    monkeypatch.setattr(branch, "_SECONDS_BEFORE_WORKERS", 1e6)
+    monkeypatch.setattr(WorkerPool, "_start", lambda pool: pytest.fail("a process was started"))
+    X, Y = correlated(3, 30, 20, 1)
+    assert prove(X, Y, 4, 5.0, n_jobs=-1).complete

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -11,50 +10,25 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rowsparse.design import make_design
 from rowsparse.solvers.subset.exchange import forward, least_squares_objective
-from rowsparse.solvers.subset.search import search
+
+from .problems import best_of_all, data, design_of, objective_of, searched
 
 SEEDS = st.integers(0, 10_000)
 RIDGES = st.sampled_from([0.0, 0.3, 20.0])
-
-
-def data(seed, n=25, d=10, c=2):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) @ (np.eye(d) + 0.5 * rng.standard_normal((d, d)))
-    Y = X[:, :4] @ rng.standard_normal((4, c)) + 2.0 * rng.standard_normal((n, c))
-    return X - X.mean(0), Y - Y.mean(0)
-
-
-def design_of(X):
-    return make_design(X, center=True, scale=False)[0]
-
-
-def naive_objective(X, Y, S, ridge=0.0):
-    S = list(S)
-    X_S = np.vstack([X[:, S], np.sqrt(ridge) * np.eye(len(S))])
-    target = np.vstack([Y, np.zeros((len(S), Y.shape[1]))])
-    W = np.linalg.lstsq(X_S, target, rcond=1e-10)[0]
-    return float(np.sum((target - X_S @ W) ** 2))
-
-
-def exhaustive(X, Y, k, ridge=0.0, include=(), exclude=()):
-    free = [j for j in range(X.shape[1]) if j not in include and j not in exclude]
-    choices = combinations(free, k - len(include))
-    return min(naive_objective(X, Y, [*include, *S], ridge) for S in choices)
 
 
 @settings(max_examples=20, deadline=None)
 @given(SEEDS, RIDGES, st.integers(1, 6), st.integers(0, 3))
 def test_no_exchange_improves_on_the_answer(seed, ridge, k, n_restarts):
     X, Y = data(seed)
-    result = search(design_of(X), Y, k, ridge=ridge, n_restarts=n_restarts, seed=seed)
+    result = searched(X, Y, k, ridge=ridge, n_restarts=n_restarts, seed=seed)
     S = set(result.support.tolist())
     assert len(S) == k
-    assert result.objective == pytest.approx(naive_objective(X, Y, S, ridge), abs=1e-9)
+    assert result.objective == pytest.approx(objective_of(X, Y, S, ridge), abs=1e-9)
     for out in S:
         for p in set(range(10)) - S:
-            after = naive_objective(X, Y, (S - {out}) | {p}, ridge)
+            after = objective_of(X, Y, (S - {out}) | {p}, ridge)
             assert after >= result.objective - 1e-8
 
 
@@ -63,47 +37,35 @@ def test_no_exchange_improves_on_the_answer(seed, ridge, k, n_restarts):
 def test_never_worse_than_greedy_selection(seed, ridge, k):
     X, Y = data(seed, n=20, d=40, c=3)
     greedy = least_squares_objective(design_of(X), Y, forward(design_of(X), Y, k), ridge=ridge)
-    result = search(design_of(X), Y, k, ridge=ridge, n_restarts=0)
+    result = searched(X, Y, k, ridge=ridge, n_restarts=0)
     assert result.objective <= greedy * (1 + 1e-10)
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.5])
 def test_tiny_problems_are_solved_to_the_optimum_and_never_below(ridge):
     hits = 0
-    for seed in range(30):
+    for seed in range(12):
         X, Y = data(seed, n=14, d=12)
         k = 2 + seed % 4
-        result = search(design_of(X), Y, k, ridge=ridge, seed=seed)
-        best = exhaustive(X, Y, k, ridge)
+        result = searched(X, Y, k, ridge=ridge, seed=seed)
+        best = best_of_all(X, Y, k, ridge)
         assert result.objective >= best * (1 - 1e-9)
         hits += result.objective <= best * (1 + 1e-9)
-    assert hits >= 29
+    assert hits >= 11
 
 
 def test_one_feature_is_the_best_one():
     X, Y = data(3, n=30, d=200)
-    result = search(design_of(X), Y, 1, ridge=1.0)
+    result = searched(X, Y, 1, ridge=1.0)
     assert result.n_starts == 1
-    assert result.objective == pytest.approx(exhaustive(X, Y, 1, 1.0))
-
-
-@pytest.mark.parametrize("grouped", [False, True])
-def test_the_answer_does_not_depend_on_the_number_of_workers(grouped):
-    X, Y = data(5, n=30, d=120, c=3)
-    groups = [np.arange(j, j + 3) for j in range(0, 120, 3)] if grouped else None
-    options = {"groups": groups, "n_restarts": 10, "seed": 7}
-    alone = search(design_of(X), Y, 4, **options)
-    for n_jobs in (2, 3, -1):
-        result = search(design_of(X), Y, 4, n_jobs=n_jobs, **options)
-        assert result.support.tolist() == alone.support.tolist()
-        np.testing.assert_array_equal(result.history, alone.history)
+    assert result.objective == pytest.approx(best_of_all(X, Y, 1, 1.0))
 
 
 def test_the_same_seed_gives_the_same_search_and_others_give_others():
     rng = np.random.default_rng(6)
     X, Y = rng.standard_normal((60, 500)), rng.standard_normal((60, 4))
     X, Y = X - X.mean(0), Y - Y.mean(0)
-    results = [search(design_of(X), Y, 15, n_restarts=10, seed=seed) for seed in (0, 0, 1, 2, 3)]
+    results = [searched(X, Y, 15, n_restarts=10, seed=seed) for seed in (0, 0, 1, 2, 3)]
     np.testing.assert_array_equal(results[0].history, results[1].history)
     assert results[0].support.tolist() == results[1].support.tolist()
     assert len({tuple(result.history) for result in results}) > 1
@@ -111,7 +73,7 @@ def test_the_same_seed_gives_the_same_search_and_others_give_others():
 
 def test_the_best_objective_never_rises_and_ends_the_history():
     X, Y = data(7, n=40, d=300, c=3)
-    result = search(design_of(X), Y, 10, n_restarts=13)
+    result = searched(X, Y, 10, n_restarts=13)
     assert result.n_starts == 14
     assert np.all(np.diff(result.history) <= 1e-9)
     assert result.history[-1] == result.objective
@@ -123,10 +85,10 @@ def test_the_best_objective_never_rises_and_ends_the_history():
 def test_included_and_excluded_features_are_honoured_at_the_optimum(seed, ridge):
     X, Y = data(seed, n=16, d=9)
     include, exclude = [3, 8], [0, 1]
-    result = search(design_of(X), Y, 4, ridge=ridge, include=include, exclude=exclude, seed=seed)
+    result = searched(X, Y, 4, ridge=ridge, include=include, exclude=exclude, seed=seed)
     assert {3, 8} <= set(result.support.tolist())
     assert not {0, 1} & set(result.support.tolist())
-    best = exhaustive(X, Y, 4, ridge, include, exclude)
+    best = best_of_all(X, Y, 4, ridge, include, exclude)
     assert result.objective == pytest.approx(best, rel=1e-9)
 
 
@@ -134,66 +96,18 @@ def test_dependent_and_constant_columns_can_be_included():
     X, Y = data(2)
     X[:, 5] = X[:, 3]
     X[:, 6] = 0.0
-    result = search(design_of(X), Y, 5, include=[3, 5, 6])
+    result = searched(X, Y, 5, include=[3, 5, 6])
     assert {3, 5, 6} <= set(result.support.tolist())
     assert result.support.size == 5
-    best = min(naive_objective(X, Y, [3, *S]) for S in combinations([0, 1, 2, 4, 7, 8, 9], 2))
+    best = min(objective_of(X, Y, [3, *S]) for S in combinations([0, 1, 2, 4, 7, 8, 9], 2))
     assert result.objective == pytest.approx(best)
 
 
 def test_all_included_or_nothing_to_choose():
     X, Y = data(4)
-    assert search(design_of(X), Y, 2, include=[7, 2]).support.tolist() == [2, 7]
-    rest = search(design_of(X), Y, 3, exclude=[0, 1, 2, 3, 4, 5, 6])
+    assert searched(X, Y, 2, include=[7, 2]).support.tolist() == [2, 7]
+    rest = searched(X, Y, 3, exclude=[0, 1, 2, 3, 4, 5, 6])
     assert rest.support.tolist() == [7, 8, 9]
-
-
-def exhaustive_groups(X, Y, groups, k, ridge, fixed=()):
-    free = [g for g in range(len(groups)) if g not in fixed]
-    return min(
-        naive_objective(X, Y, np.concatenate([groups[g] for g in (*fixed, *chosen)]), ridge)
-        for chosen in combinations(free, k - len(fixed))
-    )
-
-
-@settings(max_examples=15, deadline=None)
-@given(SEEDS, RIDGES)
-def test_groups_reach_the_optimum_by_enumeration(seed, ridge):
-    X, Y = data(seed, n=20, d=12)
-    groups = [np.array(g) for g in ([0, 5], [1], [2, 7, 11], [3, 4], [6], [8, 9], [10])]
-    result = search(design_of(X), Y, 3, ridge=ridge, groups=groups, seed=seed)
-    chosen = [g for g in groups if set(g) <= set(result.support)]
-    assert len(chosen) == 3
-    assert sorted(np.concatenate(chosen)) == result.support.tolist()
-    assert result.objective == pytest.approx(exhaustive_groups(X, Y, groups, 3, ridge), rel=1e-9)
-
-
-def test_included_and_excluded_features_speak_for_their_groups():
-    X, Y = data(11, n=20, d=12)
-    groups = [np.array(g) for g in ([0, 5], [1], [2, 7, 11], [3, 4], [6], [8, 9], [10])]
-    result = search(design_of(X), Y, 3, groups=groups, include=[7], exclude=[0, 6])
-    assert {2, 7, 11} <= set(result.support.tolist())
-    assert not {0, 5, 6} & set(result.support.tolist())
-    left = [groups[g] for g in (2, 1, 3, 5, 6)]
-    assert result.objective == pytest.approx(exhaustive_groups(X, Y, left, 3, 0.0, fixed=(0,)))
-
-
-def test_groups_of_one_give_what_no_groups_give():
-    X, Y = data(12, n=30, d=80, c=3)
-    alone = search(design_of(X), Y, 6, ridge=0.3, seed=3)
-    grouped = search(
-        design_of(X), Y, 6, ridge=0.3, seed=3, groups=[np.array([j]) for j in range(80)]
-    )
-    assert grouped.support.tolist() == alone.support.tolist()
-    assert grouped.objective == alone.objective
-
-
-def test_a_group_with_duplicates_is_worth_what_its_span_is_worth():
-    X, Y = data(13)
-    X[:, 9] = X[:, 0]
-    groups = [np.array([0, 9]), np.array([1, 2]), np.array([3, 4]), np.array([5, 6])]
-    result = search(design_of(X), Y, 2, groups=groups)
-    assert result.objective == pytest.approx(exhaustive_groups(X, Y, groups, 2, 0.0))
 
 
 def test_a_perfect_fit_is_filled_up_to_exactly_k():
@@ -201,14 +115,14 @@ def test_a_perfect_fit_is_filled_up_to_exactly_k():
     X = rng.standard_normal((40, 10))
     X -= X.mean(0)
     Y = X[:, [3, 6]] @ rng.standard_normal((2, 2))
-    result = search(design_of(X), Y, 5, exclude=[0])
+    result = searched(X, Y, 5, exclude=[0])
     assert {3, 6} <= set(result.support.tolist())
     assert 0 not in result.support
     assert result.support.size == 5
     assert result.objective < 1e-20 * np.sum(Y**2)
     for k in (19, 25, 39):
         X, Y = data(5, n=20, d=40)
-        result = search(design_of(X), Y, k)
+        result = searched(X, Y, k)
         assert np.unique(result.support).size == k
         assert result.objective < 1e-18 * np.sum(Y**2)
 
@@ -218,14 +132,14 @@ def test_sparse_data_give_what_dense_data_give():
     X = np.where(rng.random((50, 90)) < 0.2, rng.standard_normal((50, 90)), 0.0)
     Y = X[:, :5] @ rng.standard_normal((5, 2)) + rng.standard_normal((50, 2))
     Y -= Y.mean(0)
-    dense, sparse = (search(design_of(Z), Y, 6, ridge=0.5) for Z in (X, sp.csc_array(X)))
+    dense, sparse = (searched(Z, Y, 6, ridge=0.5) for Z in (X, sp.csc_array(X)))
     assert dense.support.tolist() == sparse.support.tolist()
     assert dense.objective == pytest.approx(sparse.objective)
 
 
 def test_float32_data_give_what_float64_data_give():
     X, Y = data(6, n=60, d=200, c=3)
-    single, double = (search(design_of(X.astype(t)), Y, 8, ridge=1.0) for t in ("f4", "f8"))
+    single, double = (searched(X.astype(t), Y, 8, ridge=1.0) for t in ("f4", "f8"))
     assert single.support.tolist() == double.support.tolist()
     assert single.objective == pytest.approx(double.objective, rel=1e-5)
 
@@ -233,39 +147,37 @@ def test_float32_data_give_what_float64_data_give():
 def test_permuting_the_columns_permutes_the_answer():
     X, Y = data(8, n=40, d=60)
     order = np.random.default_rng(0).permutation(60)
-    plain = search(design_of(X), Y, 5, ridge=0.5, n_restarts=0)
-    moved = search(design_of(X[:, order]), Y, 5, ridge=0.5, n_restarts=0)
+    plain = searched(X, Y, 5, ridge=0.5, n_restarts=0)
+    moved = searched(X[:, order], Y, 5, ridge=0.5, n_restarts=0)
     assert sorted(order[moved.support]) == plain.support.tolist()
 
 
 def test_of_duplicates_the_first_is_selected():
     X, Y = data(9, n=40, d=30)
-    plain = search(design_of(X), Y, 4)
-    doubled = search(design_of(np.hstack([X, X])), Y, 4)
+    plain = searched(X, Y, 4)
+    doubled = searched(np.hstack([X, X]), Y, 4)
     assert doubled.support.tolist() == plain.support.tolist()
 
 
 @pytest.mark.parametrize("n_restarts", [0, 5])
 def test_costs_and_gains_are_those_of_refits(n_restarts):
     X, Y = data(10)
-    result = search(design_of(X), Y, 3, ridge=0.3, n_restarts=n_restarts)
+    result = searched(X, Y, 3, ridge=0.3, n_restarts=n_restarts)
     S = result.support.tolist()
     for cost, out in zip(result.costs, S, strict=True):
-        left = naive_objective(X, Y, [p for p in S if p != out], 0.3)
+        left = objective_of(X, Y, [p for p in S if p != out], 0.3)
         assert cost == pytest.approx(left - result.objective)
     for p in range(10):
-        gain = 0.0 if p in S else result.objective - naive_objective(X, Y, [*S, p], 0.3)
+        gain = 0.0 if p in S else result.objective - objective_of(X, Y, [*S, p], 0.3)
         assert result.gains[p] == pytest.approx(gain, abs=1e-9)
 
 
 def test_a_time_limit_ends_the_search_with_a_full_support():
     X, Y = data(1, n=60, d=400, c=3)
-    start = perf_counter()
-    result = search(design_of(X), Y, 10, n_restarts=10**6, time_limit=0.2)
-    assert perf_counter() - start < 2.0
+    result = searched(X, Y, 10, n_restarts=10**6, time_limit=0.1)
     assert result.stopped_early
     assert result.support.size == 10
-    hurried = search(design_of(X), Y, 10, time_limit=1e-9)
+    hurried = searched(X, Y, 10, time_limit=1e-9)
     assert hurried.support.tolist() == sorted(forward(design_of(X), Y, 10).tolist())
 
 
@@ -277,7 +189,7 @@ def test_the_monitor_can_end_the_search():
         seen.append(objective)
         return len(seen) == 3
 
-    result = search(design_of(X), Y, 8, n_restarts=100, monitor=monitor)
+    result = searched(X, Y, 8, n_restarts=100, monitor=monitor)
     assert result.stopped_early
     assert result.n_starts < 20
     assert len(seen) == 3
@@ -285,9 +197,8 @@ def test_the_monitor_can_end_the_search():
 
 def standardised(benchmark_data, name):
     X, y = benchmark_data(name)
-    X = (X - X.mean(0)) / X.std(0, ddof=1)
     Y = np.eye(y.max() + 1)[y]
-    return design_of(X), Y - Y.mean(0)
+    return (X - X.mean(0)) / X.std(0, ddof=1), Y - Y.mean(0)
 
 
 @pytest.mark.parametrize(
@@ -308,8 +219,8 @@ def standardised(benchmark_data, name):
     ],
 )
 def test_one_start_reaches_the_known_objective(benchmark_data, name, k, known):
-    design, Y = standardised(benchmark_data, name)
-    assert search(design, Y, k, n_restarts=0).objective <= known * (1 + 1e-4)
+    X, Y = standardised(benchmark_data, name)
+    assert searched(X, Y, k, n_restarts=0).objective <= known * (1 + 1e-4)
 
 
 @pytest.mark.parametrize(
@@ -328,8 +239,8 @@ def test_one_start_reaches_the_known_objective(benchmark_data, name, k, known):
     ],
 )
 def test_more_starts_reach_the_best_known_objective(benchmark_data, name, k, known, n_restarts):
-    design, Y = standardised(benchmark_data, name)
-    assert search(design, Y, k, n_restarts=n_restarts).objective <= known * (1 + 1e-4)
+    X, Y = standardised(benchmark_data, name)
+    assert searched(X, Y, k, n_restarts=n_restarts).objective <= known * (1 + 1e-4)
 
 
 # What fastcan reaches with a beam of 10, where that is hard to match.
@@ -346,5 +257,5 @@ def test_more_starts_reach_the_best_known_objective(benchmark_data, name, k, kno
     ],
 )
 def test_default_starts_reach_what_other_packages_reach(benchmark_data, name, k, peer):
-    design, Y = standardised(benchmark_data, name)
-    assert search(design, Y, k).objective <= peer * (1 + 1e-4)
+    X, Y = standardised(benchmark_data, name)
+    assert searched(X, Y, k).objective <= peer * (1 + 1e-4)

@@ -140,7 +140,7 @@ def test_with_a_fixed_alpha_the_objective_never_rises(shape, alpha):
         3,
         gamma=1.0,
         n_neighbors=5,
-        alpha=alpha,
+        similarity_weight=alpha,
         tol=1e-9,
         max_iter=40,
     )

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
+from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Anything, Number, Several
 from rowsparse.deep.torch_tools import (
     Backend,
-    Deadline,
     import_torch,
     on_host,
     resolve_device,

@@ -14,9 +14,11 @@ from rowsparse.selectors.base.parameters import check_parameters, generator
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.solvers.subset.exchange import LeastSquares, reduced_targets
-from rowsparse.solvers.subset.path import DEFAULT_PATH_RESTARTS, PathPoint, solve_path, with_ridge
+from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
+from rowsparse.solvers.subset.path import PathPoint, solve_path
 
+# Perturbations of every size unless told otherwise.
+DEFAULT_PATH_RESTARTS = 2
 # The largest k that is tried unless told otherwise.
 _K_MAX = 30
 
@@ -157,7 +159,7 @@ class PathProblem:
     problem: LinearProblem
     Y: Array
     mean: Array
-    shared: LeastSquares
+    shared: GramProblem
     constraints: Constraints
 
     @classmethod
@@ -169,7 +171,7 @@ class PathProblem:
             selector.include, selector.exclude, selector.feature_groups, d, names
         )
         squared, mean = problem.squared()
-        shared = LeastSquares.of(squared.design, reduced_targets(squared.Y))
+        shared = GramProblem.of(squared.design, reduced_targets(squared.Y))
         return cls(problem, squared.Y, mean, shared, asked)
 
     @property
@@ -208,7 +210,7 @@ class PathProblem:
         """The best support of every size."""
         ridge = self.problem.scaled("alpha", alpha) * self.n
         return solve_path(
-            with_ridge(self.shared, ridge),
+            self.shared.with_ridge(ridge),
             self.Y,
             k_max,
             include=self.constraints.include,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from rowsparse._arrays import Index, Mask
 from rowsparse._compat import has_callbacks
+from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Flag, Number, OneOf
-from rowsparse.certificate import Problem as ProofProblem
-from rowsparse.certificate import Proof
+from rowsparse.certificate import Proof, ProofProblem
 from rowsparse.selectors.base.messages import warn_user
 from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.problem import LinearProblem
@@ -21,10 +20,9 @@ from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
 from rowsparse.solvers.l21.robust import robust_topk
-from rowsparse.solvers.proof.prover import Proof as Proven
-from rowsparse.solvers.proof.prover import certify
+from rowsparse.solvers.proof.prover import ProverResult, certify
 from rowsparse.solvers.solution import Solution, relative_gap, scores_with_closeness
-from rowsparse.solvers.subset.search import DEFAULT_RESTARTS, SearchResult, search, with_support
+from rowsparse.solvers.subset.search import SearchResult, search, with_support
 
 LOSSES = ("squared", "l21")
 # Share of the objective of no features below which a fit is perfect.
@@ -55,8 +53,7 @@ class TopK(LinearSelector):
     ----------
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all. With
-        ``feature_groups``,
-        how many groups.
+        ``feature_groups``, how many groups.
     alpha : float, default=0.5
         Ridge, per sample: the weight of ||W||_F^2 is ``alpha`` times the sum of the sample
         weights. It counts on standardised columns unless ``standardize=False``.
@@ -65,11 +62,7 @@ class TopK(LinearSelector):
         bounds the influence of outliers; it has no ridge.
     gamma : float, default=0.0
         For ``loss="l21"``: weight of the sum of the row norms of W.
-    include, exclude : list of int or str, optional
-        Columns that must and must not be selected, by index or name.
-    feature_groups : list of lists, or array of shape (n_features,), optional
-        Columns that come and go together: lists of columns, each column in one list at most and
-        on its own if in none, or one label a column.
+    {constraints}
     n_restarts : int, default=20
         Starts after the first.
     certify : bool, default=False
@@ -85,15 +78,10 @@ class TopK(LinearSelector):
     time_limit : float, optional
         Seconds after which search and proof end with the best answer so far; Ctrl-C then does
         so too.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     n_jobs : int, optional
         Threads for the starts and processes for a proof that takes more than a second or so, as
         in joblib; they do not change the answer, but for what a time limit cuts off.
@@ -102,17 +90,17 @@ class TopK(LinearSelector):
 
     Attributes
     ----------
-    support_, ranking_, coef_, intercept_, converged_, classes_
-        As in :class:`RFS`.
-    objective_ : float
-        The objective at ``coef_``, of W in units of the standardised columns.
+    {choice}
     scores_ : array of shape (n_features,)
         For a selected feature, how much the objective rises without it; for the others, on a
         scale below these, how much it would fall with them.
-    history_ : array
-        The best objective after the first start, and after each round of others.
-    n_iter_ : int
-        Length of the history.
+    {model}
+    objective_ : float
+        The objective at ``coef_``, of W in units of the standardised columns.
+    history_, n_iter_ : array and int
+        The best objective after the first start and after each round of others, and their number.
+    converged_ : bool
+        True; for ``loss="l21"``, whether the fit is certified and no exchange tried improves it.
     n_starts_ : int
         Number of starts.
     status_ : str
@@ -129,6 +117,7 @@ class TopK(LinearSelector):
         branching; ``proof_.save`` writes it to a file.
     refit_gap_ : float
         For ``loss="l21"``: certified gap of the fit on the selected features.
+    {input}
 
     Examples
     --------
@@ -170,7 +159,7 @@ class TopK(LinearSelector):
         include: Any = None,
         exclude: Any = None,
         feature_groups: Any = None,
-        n_restarts: int = DEFAULT_RESTARTS,
+        n_restarts: int = 20,
         certify: bool = False,
         keep_proof: bool = False,
         gap_tol: float = 1e-6,
@@ -254,7 +243,7 @@ class TopK(LinearSelector):
 
     def _solve_squared(self, problem: LinearProblem, asked: Constraints, ridge: float) -> Solution:
         """The search on centred and weighted data, with the ridge in the units of the design."""
-        started = perf_counter()
+        deadline = Deadline(self.time_limit)
         result = search(
             problem.design,
             problem.Y,
@@ -264,13 +253,13 @@ class TopK(LinearSelector):
             exclude=asked.exclude,
             groups=asked.groups,
             n_restarts=self.n_restarts,
-            time_limit=self.time_limit,
             seed=int(generator(self.random_state).integers(2**31)),
             n_jobs=self.n_jobs,
+            deadline=deadline,
             monitor=problem.monitor,
         )
         self._warn_if_perfect(problem, result)
-        result, certificate = self._certified(problem, asked, ridge, result, started)
+        result, certificate = self._certified(problem, asked, ridge, result, deadline)
         W = np.zeros((problem.design.shape[1], problem.Y.shape[1]))
         W[result.support] = result.V
         costs = np.zeros((W.shape[0], 1))
@@ -293,14 +282,11 @@ class TopK(LinearSelector):
         asked: Constraints,
         ridge: float,
         result: SearchResult,
-        started: float,
+        deadline: Deadline,
     ) -> tuple[SearchResult, dict[str, Any]]:
         """The result, improved if a proof found better, and what is proven of it."""
         if not self.certify:
             return result, _no_proof(result.objective)
-        left = None
-        if self.time_limit is not None:
-            left = max(self.time_limit - (perf_counter() - started), 0.0)
         proof = certify(
             problem.design,
             problem.Y,
@@ -311,8 +297,8 @@ class TopK(LinearSelector):
             include=np.array(asked.include, dtype=np.intp),
             exclude=np.array(asked.exclude, dtype=np.intp),
             gap_tol=self.gap_tol,
-            time_limit=left,
-            keep=self.keep_proof,
+            deadline=deadline,
+            keep_proof=self.keep_proof,
             keep_on_interrupt=self.time_limit is not None or has_callbacks(self),
             monitor=lambda p: problem.monitor(
                 p.objective, lower_bound=p.lower_bound, nodes=p.nodes
@@ -330,7 +316,7 @@ class TopK(LinearSelector):
         return result, self._proven(problem, asked, result, proof)
 
     def _proven(
-        self, problem: LinearProblem, asked: Constraints, result: SearchResult, proof: Proven
+        self, problem: LinearProblem, asked: Constraints, result: SearchResult, proof: ProverResult
     ) -> dict[str, Any]:
         bound = min(proof.lower_bound, result.objective)
         gap = result.objective - bound
@@ -347,7 +333,7 @@ class TopK(LinearSelector):
                 objective=problem.restored("objective", result.objective),
                 lower_bound=problem.restored("objective", bound),
                 complete=bool(self.keep_proof),
-                pool=proof.question.pool,
+                pool=proof.problem.pool,
                 diagonal=proof.diagonal,
                 steps=proof.steps,
             ),

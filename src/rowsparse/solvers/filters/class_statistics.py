@@ -1,9 +1,8 @@
-"""Size, mean and scatter of groups of samples, for all columns, from one reading of X.
+"""Size, mean and scatter of groups of samples, for all columns, in one pass over X.
 
-Dense data come in tiles that stay in the cache while they are shifted and squared; of sparse data
-only the stored entries are touched. Sums are in float64, of deviations from the mean of a few
-samples of the group: no sample is further from the mean than the standard deviation times the
-square root of the sample size, so that a large offset costs no digits.
+Dense data are processed in tiles that fit into the cache; of sparse data only the stored entries
+are read. Sums are in float64 and of deviations from the mean of the first samples of the group, so
+that columns with a large offset lose no digits.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ __all__ = [
     "row_chunks",
 ]
 
-# Entries that are converted, shifted and squared at a time: they stay within a usual L2 cache.
+# Entries that are converted, shifted and squared at a time: they fit into a usual L2 cache.
 _CHUNK_ENTRIES = 1 << 15
-# Columns of a tile of data held by rows: pieces of rows that are worth a jump in memory.
+# Columns of a tile of row-major data: long enough runs of contiguous memory.
 _TILE_COLUMNS = 1 << 11
-# Samples whose mean is near enough to that of their group.
+# Number of samples whose mean is subtracted before the sums are taken.
 _SHIFT_ROWS = 16
-# Mean squares of columns of an ordinary magnitude.
+# Columns with a mean square outside of this range are rescaled first.
 _ORDINARY = (1e-200, 1e200)
 # Deviations below this share of the root mean square are rounding errors.
 _ROUNDING = 10.0 * float(np.finfo(np.float64).eps)
@@ -43,7 +42,7 @@ _ROUNDING = 10.0 * float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class GroupStatistics:
-    """What is known of G groups of samples, which may overlap.
+    """Statistics of G groups of samples, which may overlap.
 
     Attributes
     ----------
@@ -106,7 +105,7 @@ def group_statistics(X: Any, groups: list[Index], weights: Array | None) -> Grou
         squares = _mean_squares(weight, mean, scatter)
     extreme = np.flatnonzero(~((squares >= _ORDINARY[0]) & (squares <= _ORDINARY[1])))
     if extreme.size:
-        rescaled, unit[extreme] = _near_one(X, extreme)
+        rescaled, unit[extreme] = _rescaled_columns(X, extreme)
         if rescaled is not None:
             mean[:, extreme], scatter[:, extreme] = _moments(rescaled, groups, weights)
     return GroupStatistics(weight, mean, scatter, unit)
@@ -117,7 +116,7 @@ def _mean_squares(weight: Array, mean: Array, scatter: Array) -> Array:
     return np.asarray((mean**2 + scatter / weight[:, None]).max(axis=0))
 
 
-def _near_one(X: Any, columns: Index) -> tuple[Any, Array]:
+def _rescaled_columns(X: Any, columns: Index) -> tuple[Any, Array]:
     """A copy of some columns, each divided by a power of two; None if they are all zero."""
     block = sp.csc_array(X)[:, columns] if sp.issparse(X) else X[:, columns]
     block = block.astype(np.float64)
@@ -147,19 +146,19 @@ def _moments(X: Any, groups: list[Index], weights: Array | None) -> tuple[Array,
 
 # ---------------------------------------------------------------------------- dense data
 def held_by_rows(X: NDArray[Any]) -> bool:
-    """Whether neighbours in memory are neighbours in a row."""
+    """Whether X is row-major."""
     return bool(X.strides[1] <= X.strides[0])
 
 
 def column_tiles(X: NDArray[Any]) -> Iterator[slice]:
-    """Neighbouring columns that are worth a jump in memory, or that fit into the cache."""
+    """Slices of consecutive columns: as wide as row-major data need, else as fit into the cache."""
     n, d = X.shape
     step = _TILE_COLUMNS if held_by_rows(X) else max(1, 8 * _CHUNK_ENTRIES // max(n, 1))
     return (slice(start, min(start + step, d)) for start in range(0, d, step))
 
 
 def row_chunks(n: int, width: int) -> Iterator[slice]:
-    """The numbers below n in slices, so short that rows of this width stay in the cache."""
+    """Slices of range(n), so short that rows of this width fit into the cache."""
     step = max(1, _CHUNK_ENTRIES // max(width, 1))
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
@@ -207,7 +206,7 @@ def _sparse_moments(rows: Any, weights: Array | None) -> tuple[Array, Array]:
         return np.asarray(sp.csr_array((data, rows.indices, rows.indptr), shape=(n, d)).T @ w)
 
     count = np.bincount(rows.indices, minlength=d)
-    # The weight of the rows that a column does not store; exactly 0 if it has all.
+    # The weight of the rows that a column does not store; exactly 0 if it stores all rows.
     stored = count if weights is None else sums(np.ones(rows.nnz))
     absent = np.where(count == n, 0.0, np.maximum(total - stored, 0.0))
     value = rows.data.astype(np.float64)

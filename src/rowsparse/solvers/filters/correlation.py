@@ -1,4 +1,4 @@
-"""Squared correlations of all columns with targets, from two readings of X."""
+"""Squared correlations of all columns with targets, in two passes over X."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rowsparse.solvers.filters.univariate import varying
 
 __all__ = ["explained_ratio", "varying_targets"]
 
-# Shares of unexplained variance below this are computed again, from the residuals.
+# 1 - r^2 below this is computed again from the residuals, which loses no digits.
 _CLOSE = 1e-4
 
 
@@ -68,7 +68,7 @@ def explained_ratio(X: Any, Y: Array, weights: Array | None) -> tuple[Array, Gro
 
 
 def _products(X: Any, x: GroupStatistics, V: Array) -> Array:
-    """V' (X / unit - mean), t x d, without forming the second factor."""
+    """V' (X / unit - mean), t x d, without forming X / unit - mean."""
     if sp.issparse(X):
         product = np.asarray((canonical(X, sp.csr_array).astype(np.float64).T @ V).T) / x.unit
         return np.asarray(product - np.outer(V.sum(axis=0), x.mean[0]))

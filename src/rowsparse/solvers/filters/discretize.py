@@ -1,4 +1,4 @@
-"""Columns of numbers as columns of few states 0, 1, ..., for methods that count."""
+"""Columns of numbers as columns of few states 0, 1, ..., for methods based on counts."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = [
 
 Discretization = Literal["mdl", "weka", "equal_width", "mean_std", "none"]
 DISCRETIZATIONS = ("mdl", "weka", "equal_width", "mean_std", "none")
-# Those whose cuts depend on the labels, one labelling at a time.
+# The methods whose cuts depend on the labels.
 BY_LABELS = ("mdl", "weka")
 
-# States from 0 on, in the smallest integers that hold them.
+# States from 0 on, in the smallest integer type that holds them.
 Codes = NDArray[Any]
 
 _BLOCK_ENTRIES = 1 << 18
@@ -116,9 +116,9 @@ def mean_std_bins(X: Array, bin_width: float) -> NDArray[np.int8]:
     >>> mean_std_bins(np.array([[0.0], [4.0], [5.0], [11.0]]), 0.5).ravel()
     array([0, 1, 1, 2], dtype=int8)
     """
-    Z = _near_one(X)
+    Z = _rescaled(X)
     Z -= Z.mean(axis=0)
-    Z -= Z.mean(axis=0)  # what rounding left of the mean
+    Z -= Z.mean(axis=0)  # the rounding error of the first mean
     edge = bin_width * np.sqrt(np.einsum("ij,ij->j", Z, Z) / Z.shape[0])
     codes = (edge < Z).astype(np.int8)
     codes += edge >= -Z
@@ -126,14 +126,14 @@ def mean_std_bins(X: Array, bin_width: float) -> NDArray[np.int8]:
 
 
 def equal_width_bins(X: Array, bins: int) -> Codes:
-    """The range of every column in equal parts: state b for the values in the b-th of them.
+    """Divide the range of every column into equal parts: state b is the b-th part.
 
     A part contains its lower end, the last one both. A constant column has state 0.
 
     >>> equal_width_bins(np.array([[0.0], [1.0], [4.9], [10.0]]), 2).ravel()
     array([0, 0, 0, 1], dtype=uint8)
     """
-    Z = _near_one(X)
+    Z = _rescaled(X)
     Z -= Z.min(axis=0)
     width = Z.max(axis=0)
     Z /= np.where(width > 0, width, 1.0)
@@ -176,6 +176,6 @@ def as_codes(X: Array) -> Codes:
     return np.ascontiguousarray(codes.T, dtype=np.min_scalar_type(int(number.max(initial=0))))
 
 
-def _near_one(X: Array) -> Array:
+def _rescaled(X: Array) -> Array:
     """A float64 copy of X, its columns divided by powers of two: no square overflows."""
     return X / binary_units(np.abs(X).max(axis=0, initial=0.0).astype(np.float64))

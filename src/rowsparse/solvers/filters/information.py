@@ -1,4 +1,4 @@
-"""Information gain: the bits that a column in few states tells about the classes."""
+"""Information gain: the mutual information of a discretised column and the classes, in bits."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from rowsparse.solvers.filters.mdl import mdl_cuts
 
 __all__ = ["contingency", "entropy", "information_gain", "mutual_information"]
 
-# Entries of a block of columns; with many labelings a larger one, to call less often.
+# Entries of a block of columns; larger blocks where there are many labelings, for fewer calls.
 _BLOCK_ENTRIES, _LARGE_BLOCK_ENTRIES = 1 << 18, 1 << 20
 _MANY = 32
 
 
 def entropy(counts: Array) -> Array:
-    """H in bits along the last axis of counts; 0 where there are none.
+    """Entropy in bits along the last axis of counts; 0 where all counts are 0.
 
     >>> entropy(np.array([[2, 2], [4, 0]]))
     array([1., 0.])
@@ -61,7 +61,7 @@ def contingency(codes: Codes, labels: Index, n_classes: int) -> Array:
 
 
 def mutual_information(counts: Array) -> Array:
-    """Bits that the rows and the columns of contingency tables tell about each other.
+    """Mutual information, in bits, of the rows and the columns of contingency tables.
 
     >>> mutual_information(np.array([[[3, 0], [0, 3]], [[2, 2], [1, 1]]]))
     array([1., 0.])
@@ -81,7 +81,7 @@ def information_gain(
     bins: int,
     bin_width: float,
 ) -> tuple[Array, Array]:
-    """Bits that every column tells about every labelling of the samples.
+    """Mutual information, in bits, of every column and every labelling of the samples.
 
     Parameters
     ----------

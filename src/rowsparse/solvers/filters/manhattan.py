@@ -1,10 +1,10 @@
 """Samples with columns scaled to [0, 1], their Manhattan distances and nearest neighbours.
 
-All pairs cost n^2 d operations, so these are done on 16-bit integers: every column is rounded to
-``LEVELS`` steps and |a - b| = a + b - 2 min(a, b) is summed exactly. How far the rounding can be
-off is known sample by sample; whoever could be a neighbour within that margin is kept, and the
-few that are kept are compared by their distances in double precision. The neighbours are those
-of the exact distances, in any order of the columns and on any number of threads.
+All pairs cost n^2 d operations, so they are computed with 16-bit integers first: every column is
+rounded to ``LEVELS`` steps and |a - b| = a + b - 2 min(a, b) is summed exactly. The rounding error
+of each sample is known; all samples that could be among the nearest within that margin are kept,
+and only those are compared by their distances in double precision. The neighbours are those of the
+exact distances, whatever the order of the columns and the number of threads.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Neighbourhood", "Scratch", "UnitSamples", "neighbourhoods", "row_blo
 # divides it, 255 among others, are not rounded at all.
 LEVELS = 4080
 _COLUMNS_AT_ONCE = 16
-# Pairs of samples at a time: few enough for the second cache, many enough to hide the calls.
+# Pairs of samples at a time: they fit into the L2 cache and outweigh the cost of the calls.
 _PAIRS_AT_ONCE = 4096
 _ROWS_IN_BLOCK = 256
 _ENTRIES_IN_BLOCK = 1 << 22
@@ -37,13 +37,13 @@ _NO_SPREAD = 20 * float(np.finfo(np.float64).eps)
 
 
 class Scratch:
-    """Memory that is used again: to ask the system for more each time costs more than the sums."""
+    """Memory that is reused, because allocating it each time costs more than the sums in it."""
 
     def __init__(self, d: int) -> None:
         self._memory = np.empty((0, d))
 
     def rows(self, m: int) -> Array:
-        """An array of shape (m, d) with anything in it."""
+        """An uninitialised array of shape (m, d)."""
         if m > self._memory.shape[0]:
             self._memory = np.empty((m + m // 4, self._memory.shape[1]))
         return self._memory[:m]
@@ -78,7 +78,7 @@ class UnitSamples:
         self._codes: dict[int, NDArray[Any]] = {}
         self._parts = _column_parts(categorical)
         n = self.shape[0]
-        # d * LEVELS, twice, has to fit; beyond 2**32 sums wrap around and come back.
+        # 2 * d * LEVELS has to fit; intermediate sums may wrap around, the final ones do not.
         self._integer = np.uint32 if self.shape[1] < 1_000_000 else np.uint64
         self._code_sums = np.zeros(n, dtype=self._integer)
         self._fine_sums = np.zeros(n)
@@ -125,7 +125,7 @@ class UnitSamples:
     def differences(self, i: int, others: Index, scratch: Scratch) -> Array:
         """The differences of sample i to others, column by column: (len(others), d).
 
-        The answer lies in ``scratch``, where the next one takes its place.
+        The result is stored in ``scratch``; the next call overwrites it.
         """
         if self._sparse:
             block = self._scaled(self._rows[np.append(others, i)].toarray())
@@ -172,14 +172,14 @@ class UnitSamples:
 
 
 def comparable(distances: Array) -> Array:
-    """Whole numbers that tie where distances tie up to rounding error."""
+    """Integers that are equal where distances are equal up to rounding error."""
     return np.rint(distances * _TIE)
 
 
 def _column_ranges(X: Any) -> tuple[Array, Array, Array]:
-    """What becomes 0, how far from there 1 is, and the power of two that both are divided by.
+    """The value that becomes 0, the signed range, and the power of two both are divided by.
 
-    0 is the end of the range at which more samples are: pairs with a 0 cost no time. The spread
+    0 is the end of the range that more samples have, because pairs with a 0 are skipped. The spread
     is negative where that is the upper end, and infinite for a constant column.
     """
     low, high = X.min(axis=0), X.max(axis=0)
@@ -197,7 +197,7 @@ def _column_ranges(X: Any) -> tuple[Array, Array, Array]:
 
 
 def _column_parts(categorical: Mask) -> list[Index]:
-    """The columns in parts that are summed in one go, all numbers or all categories."""
+    """The columns in parts that are summed at once, all numeric or all categorical."""
     parts = []
     for kind in (False, True):
         columns = np.flatnonzero(categorical == kind)
@@ -223,7 +223,7 @@ def _add_overlap(
     width = min(n, _PAIRS_AT_ONCE // 4 if exact else _PAIRS_AT_ONCE)
     height = max(1, _PAIRS_AT_ONCE // width)
     operation = np.equal if categorical else np.minimum
-    # min(0, b) = 0: samples with nothing but zeros here are passed over.
+    # min(0, b) = 0: samples that are all zero here are skipped.
     mine = codes[:, rows]
     own = np.flatnonzero(mine.any(axis=0) | categorical)
     for start in range(origin, n, width):
@@ -289,7 +289,7 @@ def neighbourhoods(
 
 
 def _candidates(coarse: NDArray[Any], margin: Array, groups: Index, count: int) -> Mask:
-    """Who may be among the ``count`` nearest of its group, given how coarse the distances are."""
+    """Samples that may be among the ``count`` nearest of their group, given the margin."""
     near = np.ones(coarse.shape, dtype=bool)
     for group in range(int(groups.max()) + 1):
         members = np.flatnonzero(groups == group)

@@ -5,11 +5,12 @@ A segment S of N samples, sorted by value, is cut in two where the classes separ
     gain > (log2(N - 1) + log2(3^q - 2) - (q H(S) - q1 H(S1) - q2 H(S2))) / N
 
 with q, q1, q2 the numbers of classes in S and in its parts; then the parts are cut in turn. Weka
-writes the number of places between distinct values for N - 1. With
+uses the number of possible cuts (places between distinct values) instead of N - 1. With
 f(x) = x log2 x the entropies are sums of f of class counts, and passing one sample changes one
 count on either side: a running sum over the sorted samples gives the gain of every cut, whatever
 the number of classes. The segments of all columns are scanned together, one level after another.
-f is held in whole multiples of a power of two, so that sums are exact and equal cuts are ties.
+Values of f are integer multiples of a power of two, so that sums are exact and equally good cuts
+compare as equal.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["MdlCuts", "mdl_cuts"]
 
 Integers = NDArray[np.int64]
 
-# Bits after the binary point of f, unless so many samples need them before it.
+# Bits after the binary point of f, and bits in all: many samples leave fewer for the fraction.
 _FRACTION_BITS, _ALL_BITS = 40, 60
 _NO_CUT = np.iinfo(np.int64).min
 # Labelings are cut together until they have so many runs.
@@ -125,7 +126,7 @@ def mdl_cuts(
 
 
 def _cut_together(batch: list[tuple[_Runs, Index]], cutter: _Cutter) -> Iterator[MdlCuts]:
-    """The cuts of each labelling, found for all at once: to call less often for little work."""
+    """The cuts of each labelling, found for all labelings at once to save calls."""
     if not batch:
         return
     m = batch[0][0].length.size
@@ -183,7 +184,7 @@ class _SortedColumns:
 
 
 class _CountedColumns:
-    """Columns of few integers: counted, not sorted; the least value is left out and inferred."""
+    """Columns of few distinct integers: counted, not sorted; the least value is inferred."""
 
     def __init__(self, X: Array, least: Array, width: int) -> None:
         self._least, self._width = least, width

@@ -1,8 +1,7 @@
-"""mRMR: the feature that tells most of the targets and repeats least of what is chosen already.
+"""mRMR: choose features of much relevance to the targets and little redundancy (Ding & Peng).
 
-The greedy search asks for one column of redundancies a step: mutual information with all features,
-or correlations. What it chooses from is held as one byte an entry for the first, not at all for
-the second.
+Each step of the greedy search needs the redundancies of one feature with all others: mutual
+information, from states of one byte an entry, or correlations, from the data as they are.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ Criterion = Literal["mid", "miq", "fcd", "fcq"]
 CRITERIA = ("mid", "miq", "fcd", "fcq")
 Redundancy = Callable[[int], Array]
 
-# What keeps the quotients finite: added to the mean information, least of each correlation.
+# Keep the quotients finite: added to the mean information, and the least correlation.
 _MIQ_OFFSET = 0.01
 _FCQ_FLOOR = 1e-3
-# Redundancies that are kept for the next target: 32 MB.
+# Redundancies that are cached for the next target: 32 MB.
 _KEPT_ENTRIES = 1 << 22
 
 
@@ -89,8 +88,8 @@ def greedy_mrmr(
         step = redundancy(chosen[-1])
         total += np.maximum(step, _FCQ_FLOOR) if criterion == "fcq" else step
         score = _criterion_values(relevance, total / len(chosen), criterion)
-        endless = still & np.isinf(relevance)
-        preference = np.where(endless, -total, -np.inf) if endless.any() else score
+        infinite = still & np.isinf(relevance)
+        preference = np.where(infinite, -total, -np.inf) if infinite.any() else score
         best = int(np.argmax(np.where(still, preference, -np.inf)))
         chosen.append(best)
         scores.append(float(score[best]))
@@ -295,7 +294,7 @@ class _GreedySearches:
         return GreedyResult(columns[found.order], found.scores)
 
     def _redundancy(self, source: _Source, columns: Index) -> Redundancy:
-        """That of the last run again, with what it remembers, where nothing has changed."""
+        """The redundancies of these columns; those of the last run, with its cache, if the same."""
         last = self._last
         if last is None or last[0] is not source or not np.array_equal(last[1], columns):
             kept = lru_cache(maxsize=max(1, _KEPT_ENTRIES // columns.size))

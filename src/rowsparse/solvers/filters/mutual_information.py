@@ -1,7 +1,8 @@
 """Mutual information between columns of few states, all columns at once.
 
-Joint counts are products of 0/1 matrices while the states are few, else counted or sorted. x log2 x
-is held in whole multiples of a power of two, so that sums are exact and equal information ties.
+Joint counts are products of 0/1 matrices while the states are few, else counted or sorted. Values
+of x log2 x are integer multiples of a power of two, so that sums are exact and equal information
+compares as equal.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class States:
         return self._information(joint, own[:, None])
 
     def _information(self, joint: NDArray[np.int64], target: Any) -> Array:
-        # Exact up to here: what is 0 is 0, and no less.
+        # The integer sum is exact: no information is exactly 0.
         total = joint - self._own - target + self._f[self._n]
         return np.maximum(total / (self._unit * self._n), 0.0)
 
@@ -101,7 +102,7 @@ class States:
         self, block: NDArray[Any], n_states: int, labels: NDArray[Any], n_labels: int
     ) -> Any:
         indicators = (labels[:, None] == np.arange(n_labels)).astype(self._float)
-        # The counts of state 0 are what the others leave.
+        # The counts of state 0 are the totals less all other counts.
         left = np.broadcast_to(indicators.sum(axis=0), (block.shape[0], n_labels)).copy()
         total = np.zeros(block.shape[0], dtype=np.int64)
         for state in range(1, n_states):
@@ -122,7 +123,7 @@ class States:
             part += labels
             part += np.arange(part.shape[0])[:, None] * cells
             cell, counts = _counted(part, cells)
-            # Sums that wrap around come back.
+            # The cumulative sum may wrap around; its differences are exact.
             sums = np.append(0, np.cumsum(self._f[counts]))
             ends = np.searchsorted(cell, np.arange(part.shape[0] + 1) * cells)
             total[start : start + step] = sums[ends[1:]] - sums[ends[:-1]]

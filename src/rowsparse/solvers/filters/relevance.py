@@ -1,4 +1,4 @@
-"""Many two-class scores of every feature, made one."""
+"""One score for each feature from its scores for several labels."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def _rank_weights(available: int, *, n_neighbors: int, sigma: float | None) -> A
     ranks = np.arange(1, n_neighbors + 2)
     weights = np.ones(ranks.size)
     if sigma is not None:
-        # Up to a factor; no sigma is too small to leave the nearest.
+        # Scaled so that rank 1 has weight 1: no sigma, however small, makes all weights 0.
         weights = np.exp((1.0 - ranks**2) / max(sigma, 1e-100) ** 2)
     weights[min(n_neighbors, available) :] = 0.0
     return weights / max(weights.sum(), np.finfo(np.float64).tiny)
@@ -97,13 +97,13 @@ def _rank_weights(available: int, *, n_neighbors: int, sigma: float | None) -> A
 def _each_block(
     block: Callable[[slice], Array], n: int, n_jobs: int | None
 ) -> Iterator[NDArray[Any]]:
-    """What ``block`` makes of every block of rows, in their order."""
+    """The results of ``block`` for every block of rows, in order."""
     blocks = row_blocks(n)
     if n_jobs in (None, 1) or len(blocks) == 1:
         return map(block, blocks)
     from joblib import Parallel, delayed
 
-    # One after another as they come, so that few of them wait in memory.
+    # A generator, so that few results are in memory at a time.
     run = Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
     parts: Iterator[NDArray[Any]] = run(delayed(block)(rows) for rows in blocks)
     return parts
@@ -174,7 +174,7 @@ def relief_numbers(
 
 
 def _share(part: Array, whole: Array) -> Array:
-    """part / whole, and 0 where nothing, up to rounding, is shared out."""
+    """part / whole, and 0 where whole is 0 up to rounding."""
     empty = whole <= 1e-12
     return np.where(empty, 0.0, part / np.where(empty, 1.0, whole))
 
@@ -215,7 +215,7 @@ def relief_label_pairs(
 
 
 class _LabelPairs:
-    """What every other sample counts for a sample, all its pairs of labels together."""
+    """The coefficients of all other samples for one sample, summed over its pairs of labels."""
 
     def __init__(self, Y: NDArray[np.bool_], n_neighbors: int, sigma: float | None) -> None:
         self._Y = Y

@@ -31,8 +31,8 @@ __all__ = [
     "varying",
 ]
 
-# The scatter of the larger side of a label comes from a difference: below this share of the
-# total it is rounding error.
+# The scatter of the larger side of a label is computed as a difference: below this share of
+# the total it is rounding error.
 _DIFFERENCE_NOISE = 1e-13
 
 
@@ -119,7 +119,7 @@ def label_comparisons(
 ) -> tuple[list[GroupPair], Index, GroupStatistics]:
     """The samples with each label against those without it.
 
-    Only the smaller side of a label is summed; the other is what it leaves of all samples.
+    Only the smaller side of a label is summed; the other side is all samples minus it.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def t_values(pair: GroupPair, *, equal_var: bool, ddof: int) -> Array | None:
     equal_var : bool
         Pooled variance, or each group its own (Welch).
     ddof : int
-        What is taken off the size of a group in its variance.
+        Subtracted from the size of a group in the denominator of its variance.
     """
     (a, b), (scatter_a, scatter_b) = pair.size, pair.scatter
     if (a + b <= 2 * ddof) if equal_var else (min(a, b) <= ddof):

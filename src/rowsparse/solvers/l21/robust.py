@@ -20,7 +20,8 @@ from rowsparse.solvers.l21.problem import L21Problem, Reduction
 from rowsparse.solvers.l21.robust_loss import Kind, Point, RobustLoss
 from rowsparse.solvers.l21.working_set import WorkingSetSolver
 from rowsparse.solvers.solution import Monitor, Solution, scores_with_closeness, silent
-from rowsparse.solvers.subset.exchange import SupportState, machine_eps, univariate_gains
+from rowsparse.solvers.subset.gram import machine_eps, univariate_gains
+from rowsparse.solvers.subset.support import SupportState
 
 # What proposes exchanges in turn, with eps in units of the median residual: the cheap one first,
 # and small eps, which seldom add anything, only at the end.

@@ -20,7 +20,8 @@ from rowsparse.design import DenseDesign, Design
 from rowsparse.rows import row_norms, top_rows
 from rowsparse.solvers.l21.refit import refit_l21
 from rowsparse.solvers.l21.working_set import BlockFit
-from rowsparse.solvers.subset.exchange import LeastSquares, SupportState
+from rowsparse.solvers.subset.gram import GramProblem
+from rowsparse.solvers.subset.support import SupportState
 
 Kind = Literal["gain", "fall"]
 # Reweighting steps that bound a loss (or give a dual point), how eps falls in each, and the steps
@@ -135,7 +136,7 @@ class RobustLoss:
         view, _ = self.design.weighted(v, center=self.fit_intercept)
         mean = v @ self.Y / v.sum() if self.fit_intercept else 0.0
         target = np.sqrt(v)[:, None] * (self.Y - mean)
-        return SupportState(LeastSquares.of(view, target), support)
+        return SupportState(GramProblem.of(view, target), support)
 
     def smoothed(self, point: Point, share: float) -> SupportState:
         """That with the weights of a point, eps a share of the typical residual."""

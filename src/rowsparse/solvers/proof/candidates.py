@@ -1,4 +1,4 @@
-"""Lower bounds on the best-k-features problem that hold in floating point too.
+"""The candidate features of a proof, and lower bounds that hold in floating point too.
 
 The problem is to choose S, k features, such that
 
@@ -10,9 +10,9 @@ is least. For any W (its rows may all be non-zero), with u = X'(Y - XW) and q_j 
 
 In terms of the dual point a = Y - XW this is 2<a,Y> - ||a||^2 - (sum of the k largest q_j).
 
-A larger ridge makes a tighter bound. Where X'X is positive definite (n > d), part of it can be
-counted to the ridge: with a diagonal matrix D <= X'X + ridge I, the problem is the same with
-X'X + ridge I - D in the place of X'X and D_j in the place of ridge for feature j
+A larger ridge gives a tighter bound. Where X'X is positive definite (n > d), part of it can be
+moved to the ridge: for a diagonal matrix D <= X'X + ridge I, the problem is the same with
+X'X + ridge I - D instead of X'X and D_j instead of the ridge for feature j
 (:mod:`rowsparse.solvers.proof.diagonal`).
 """
 
@@ -33,24 +33,30 @@ from rowsparse.solvers.subset.gram import design_dtype
 
 # Entries of X that are held as float64 at a time.
 _BLOCK_ENTRIES = 1 << 24
-# Up to this many candidates their whole Gram matrix is kept: 240 MB. It pays from so few
-# candidates a sample on; with more of them, products with the columns themselves are cheaper.
-_WHOLE_GRAM, _WIDE = 5500, 4
+# The whole Gram matrix is kept for at most this many candidates (240 MB), and at most this many
+# per sample: with more of them, products with the columns themselves are cheaper.
+_MAX_GRAM, _MAX_GRAM_PER_SAMPLE = 5500, 4
 _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A lower bound at W, and the scores q of all candidates that go into it.
+class DualBound:
+    """A lower bound, and what screening needs of it.
 
-    ``k_th`` and ``next_one`` are the k-th and the (k+1)-th largest score among the features that
-    are still free, k counted without those that are in already.
+    Attributes
+    ----------
+    value : float
+        The bound.
+    q : array of shape (m,)
+        The scores q_j of all candidates.
+    last_in, first_out : float
+        With r features left to choose, the r-th and the (r+1)-th largest score of the allowed ones.
     """
 
     value: float
     q: Array
-    k_th: float
-    next_one: float
+    last_in: float
+    first_out: float
 
 
 class Candidates:
@@ -65,7 +71,7 @@ class Candidates:
     B : array of shape (m, c)
         x_j' Y for the candidates.
     norms : array of shape (m,)
-        ||x_j||: what the rounding of products is relative to.
+        ||x_j||, to which the rounding errors of products are proportional.
     diagonal : array of shape (m,)
         The diagonal of their Gram matrix.
     total : float
@@ -75,13 +81,13 @@ class Candidates:
     rounding : float
         Bound on the relative error of an inner product of two columns.
     unit : array of shape (m,), optional
-        What the columns were multiplied by: coefficients are to be, too.
+        Factors of the columns; coefficients are multiplied by them, too. Default: ones.
     penalty : array of shape (m,), optional
         p_j with sum_j p_j ||w_j||^2 <= ||Y||^2 at the W of any choice. Default: the ridge.
     gram : array of shape (m, m), optional
-        X'X of the candidates, if it is known.
+        X'X of the candidates, if it was computed before.
     columns : array of shape (n, m), optional
-        Their columns in float64, if they are at hand.
+        Their columns in float64, if they were computed before.
     """
 
     def __init__(
@@ -105,7 +111,7 @@ class Candidates:
         self.penalty = np.full(features.size, ridge) if penalty is None else penalty
         n, m = (design if columns is None else columns).shape[0], features.size
         self.n_samples = n
-        if gram is None and m <= min(_WHOLE_GRAM, _WIDE * n):
+        if gram is None and m <= min(_MAX_GRAM, _MAX_GRAM_PER_SAMPLE * n):
             gram = _gram(design, features) if columns is None else columns.T @ columns
         self._gram, self._columns = gram, columns if gram is None else None
         self._solve_errors: dict[int, float] = {}
@@ -140,7 +146,7 @@ class Candidates:
         return self.B.nbytes + (0 if kept is None else int(kept.nbytes))
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the design where nothing is asked of it any more."""
+        """The state without the design, where that is no longer needed."""
         state = vars(self).copy()
         if self._gram is not None or self._columns is not None:
             state["design"] = None
@@ -172,7 +178,7 @@ class Candidates:
             1.0,
             self.rounding,
             unit,
-            # Both the ridge and D are such p, and so is half the larger one.
+            # The ridge and D both satisfy the condition on p, and so does half the larger one.
             0.5 * np.maximum(self.ridge / D, 1.0),
             gram,
         )
@@ -222,16 +228,16 @@ class Candidates:
             None if self._columns is None else self._columns.take(keep, axis=1),
         )
 
-    def bound(self, active: Index, W: Array, chosen: Index, allowed: Mask, k: int) -> Bound:
+    def bound(self, active: Index, W: Array, chosen: Index, allowed: Mask, k: int) -> DualBound:
         """L(W) over the choices of k features: ``chosen`` and others of ``allowed``.
 
-        ``W`` has the rows of ``active``. What rounding may have done to the inner products is
-        counted against the bound.
+        ``W`` has the rows of ``active``. The bound is lowered by the possible rounding error of
+        the inner products.
         """
         u = self.B - self.products(active, W)
         size = float(self.norms[active] @ row_norms(W))
         rounding = self.rounding + 2.0 * _EPS * active.size
-        # sqrt(q_j ridge) = ||u_j||, plus what rounding may have taken from it.
+        # sqrt(q_j ridge) = ||u_j||, plus its possible rounding error.
         q = np.sqrt(np.einsum("jc,jc->j", u, u))
         q += rounding * (np.sqrt(self.total) + size) * self.norms
         q *= q
@@ -242,14 +248,14 @@ class Candidates:
         top = largest(free, count + 1)
         top = np.sort(top)[::-1]
         used = float(q[chosen].sum() + top[:count].sum())
-        next_one = float(top[count]) if top.size > count else 0.0
-        k_th = float(top[count - 1]) if count else np.inf
+        first_out = float(top[count]) if top.size > count else 0.0
+        last_in = float(top[count - 1]) if count else np.inf
         value = self.total - explained - used - margin
-        # A W that overflows proves nothing.
-        return Bound(value if np.isfinite(value) else -np.inf, q, k_th, next_one)
+        # A W that overflows gives no bound.
+        return DualBound(value if np.isfinite(value) else -np.inf, q, last_in, first_out)
 
     def fit(self, positions: Index) -> tuple[Array, float]:
-        """The coefficients of a set of candidates, and f(S); inf if rounding ruins them."""
+        """The coefficients of a set of candidates, and f(S); inf if they are dependent."""
         A = self.block(positions)
         A[np.diag_indices_from(A)] += self.ridge
         B = self.B[positions]

@@ -1,4 +1,4 @@
-"""The last one or two of k features, by looking at all of them."""
+"""The best last feature, or the best last two, by trying all of them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from scipy.linalg import solve_triangular
 from rowsparse._arrays import Index
 from rowsparse.solvers.proof.candidates import Candidates
 
-# Candidates whose pairs are scored at a time, so that they stay in the cache.
+# Candidates whose pairs are scored at a time, few min_gain for the processor's cache.
 _CHUNK = 64
 _EPS = float(np.finfo(np.float64).eps)
 
 
-class Remainder:
+class ResidualProblem:
     """What is left of the free candidates and of Y once the chosen features are fitted.
 
-    Raises LinAlgError where rounding ruins that fit.
+    Raises LinAlgError if the chosen features are numerically dependent.
     """
 
     def __init__(self, problem: Candidates, chosen: Index, free: Index) -> None:
@@ -24,9 +24,9 @@ class Remainder:
         self._problem, self._free = problem, free
         self._explained = np.zeros((0, free.size))
         self.diagonal = problem.diagonal[free] + problem.ridge
-        # What is left of two features is a matrix of at least ridge I: then rounding cannot make
-        # them more alike than that.
-        self._alike = 1.0 - max(problem.ridge / float(self.diagonal.max()), _EPS)
+        # The residual Gram matrix of two features is at least ridge I, which bounds their
+        # correlation; computed values beyond that are rounding errors.
+        self._max_correlation = 1.0 - max(problem.ridge / float(self.diagonal.max()), _EPS)
         if chosen.size:
             A = problem.block(chosen)
             A[np.diag_indices_from(A)] += problem.ridge
@@ -39,13 +39,13 @@ class Remainder:
             np.maximum(self.diagonal, problem.ridge, out=self.diagonal)
         self.gains = np.einsum("jc,jc->j", self.B, self.B) / self.diagonal
 
-    def best_pair(self, enough: float) -> tuple[int, int, float] | None:
+    def best_pair(self, min_gain: float) -> tuple[int, int, float] | None:
         """The two candidates that together take most off the objective, and how much.
 
-        None if that is less than ``enough``. In units of what is left of each, with g their
-        product and f that of what they explain, a pair takes off
-        (a_i + a_j - 2 g f) / (1 - g^2), which is at most (a_i + a_j) / (1 - |g|): few pairs are
-        looked at more closely than that.
+        None if that is less than ``min_gain``. With a_i the gain of one candidate, g the
+        correlation of the residuals of two, and f the product of their correlations with Y, a
+        pair takes off (a_i + a_j - 2 g f) / (1 - g^2). That is at most (a_i + a_j) / (1 - |g|),
+        which rules out most pairs.
         """
         scale = 1.0 / np.sqrt(self.diagonal)
         E, B = self._explained * scale, self.B * scale[:, None]
@@ -56,10 +56,10 @@ class Remainder:
             g *= scale[columns]
             g *= scale[rows, None]
             g -= E[:, rows].T @ E[:, columns]
-            np.clip(g, -self._alike, self._alike, out=g)
-            share = np.full_like(self.gains, 2.0)  # no pair is too little
-            if enough > 0:
-                least = max(enough * (1 - 1e-9), 1e-300)
+            np.clip(g, -self._max_correlation, self._max_correlation, out=g)
+            share = np.full_like(self.gains, 2.0)  # every pair gains that much
+            if min_gain > 0:
+                least = max(min_gain * (1 - 1e-9), 1e-300)
                 share = np.minimum(self.gains, 2.0 * least) / least
             reach = np.abs(g)
             reach += share[columns]
@@ -74,7 +74,7 @@ class Remainder:
             pair += self.gains[i] + self.gains[j]
             pair /= 1.0 - g_ij * g_ij
             at = int(np.argmax(pair))
-            if pair[at] >= enough:
+            if pair[at] >= min_gain:
                 best = int(i[at]), int(j[at]), float(pair[at])
-                enough = best[2]
+                min_gain = best[2]
         return best

@@ -1,8 +1,8 @@
-"""What of X'X + ridge I can be counted to the ridge: a diagonal matrix D below it.
+"""A diagonal matrix D below X'X + ridge I that replaces the ridge and tightens bounds.
 
-With D <= X'X + ridge I, the best-k-features problem is the same with X'X + ridge I - D for X'X and
-D_j for the ridge of feature j (Dong, Chen & Linderoth 2015), and its relaxation is the tighter the
-larger D is. The value of the relaxation,
+With D <= X'X + ridge I, the best-k-features problem is the same with X'X + ridge I - D instead of
+X'X and D_j instead of the ridge for feature j (Dong, Chen & Linderoth 2015), and a larger D makes
+its relaxation tighter. The value of the relaxation,
 
     g(D) = min over s, W of ||Y||^2 - 2 <B, W> + <W, (A - D) W> + sum_j D_j ||w_j||^2 / s_j
 
@@ -12,35 +12,36 @@ g(D) + mu (log det(A - D) + log det(D - floor)) is raised by Newton steps while 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from rowsparse._arrays import Array, Index
+from rowsparse._deadline import Deadline
 from rowsparse.solvers.proof.candidates import Candidates
 from rowsparse.solvers.proof.relaxation import Relaxation
 
-# Up to this many features D is looked for, and up to this many more than a multiple of I.
-_MOST, _MOST_FREE = 1500, 150
+# The most features for which a multiple of I is computed, and a general D.
+_MAX_UNIFORM, _MAX_GENERAL = 1500, 150
 # Accuracy of a relaxation, relative to ||Y||^2.
 _TOL = 1e-5
 # Weights of the barrier, relative to what there is to gain, and steps with each.
 _WEIGHTS, _STEPS, _TRIES = (3.0, 1.0, 0.3, 0.1, 0.03), 6, 6
-# Steps to where the barrier is least, and what a step must gain to be followed by another one
-# with the same weight, relative to ||Y||^2.
-_CENTRING, _ENOUGH = 30, 3e-5
-# What a multiple of I must add to the ridge, and which share of the gap another D must close.
-_SHARE, _WORTHWHILE = 1e-3, 1 / 3
-# About as many nodes take as long as the search for D.
-_NODES_A_FEATURE = 2
+# Steps to the maximum of the barrier, and the gain relative to ||Y||^2 below which the weight is
+# lowered.
+_CENTRING_STEPS, _MIN_GAIN = 30, 3e-5
+# What a multiple of I must add to the ridge, as a share of it, and which share of the gap a
+# general D must close.
+_MIN_INCREASE, _MIN_CLOSED = 1e-3, 1 / 3
+# Nodes per feature that take about as long as the search for a general D.
+_NODES_PER_FEATURE = 2
 # No D_j is less than this share of the largest multiple of I.
 _FLOOR = 0.1
 _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
-class _Root:
+class _RootRelaxation:
     """The relaxation of the whole problem for one D: its value, its s, and the gradient of g."""
 
     value: float
@@ -50,15 +51,15 @@ class _Root:
 
 def uniform_diagonal(problem: Candidates, k: int, include: Index) -> Array | None:
     """The largest multiple of I, if it is larger than the ridge by enough; else None."""
-    search = _Search.of(problem, k, include, _MOST)
+    search = _DiagonalSearch.of(problem, k, include, _MAX_UNIFORM)
     return None if search is None else search.uniform()
 
 
 def nodes_before_climbing(problem: Candidates) -> float:
     """How many nodes of branch and bound to try before a better D than a multiple of I."""
-    most = min(_MOST_FREE, problem.n_samples - 1)
+    most = min(_MAX_GENERAL, problem.n_samples - 1)
     climbable = problem.gram is not None and len(problem) <= most
-    return _NODES_A_FEATURE * len(problem) if climbable else np.inf
+    return _NODES_PER_FEATURE * len(problem) if climbable else np.inf
 
 
 def best_diagonal(
@@ -67,17 +68,17 @@ def best_diagonal(
     include: Index,
     known: Array | None,
     objective: float,
-    late: Callable[[], bool],
+    deadline: Deadline,
 ) -> Array | None:
     """A D that closes some of the gap that the known one (None: the ridge) leaves, or None."""
-    search = _Search.of(problem, k, include, _MOST_FREE)
-    return None if search is None or late() else search.best(known, objective, late)
+    search = _DiagonalSearch.of(problem, k, include, _MAX_GENERAL)
+    return None if search is None or deadline.expired() else search.best(known, objective, deadline)
 
 
-class _Search:
-    """In units in which A = X'X + ridge I has ones on its diagonal.
+class _DiagonalSearch:
+    """The search for D, in units in which A = X'X + ridge I has ones on its diagonal.
 
-    What it returns leaves X'X + ridge I - D positive semi-definite by more than rounding can hide.
+    For the D it returns, X'X + ridge I - D is positive semi-definite by more than rounding errors.
     """
 
     def __init__(self, problem: Candidates, gram: Array, k: int, chosen: Index) -> None:
@@ -95,12 +96,12 @@ class _Search:
         own.flat[:: m + 1] += problem.ridge
         least = float(np.linalg.eigvalsh(own)[0]) - 2.0 * self.rounding * float(size.max())
         self.multiple = self._safe(least * self.unit**2)
-        # What some features lose for others to gain is missed further down the tree.
+        # A small D_j would help at the root, but hurt further down the tree.
         self.floor = np.zeros(m) if self.multiple is None else _FLOOR * self.multiple
 
     @classmethod
-    def of(cls, problem: Candidates, k: int, include: Index, most: int) -> _Search | None:
-        """None where X'X is singular for want of samples or too large, or nothing to choose."""
+    def of(cls, problem: Candidates, k: int, include: Index, most: int) -> _DiagonalSearch | None:
+        """None if there are too few samples or too many features, or nothing to choose."""
         m, gram = len(problem), problem.gram
         chosen = np.flatnonzero(np.isin(problem.features, include))
         if gram is None or m > min(most, problem.n_samples - 1):
@@ -116,22 +117,22 @@ class _Search:
         """A multiple of I, if it is larger than the ridge, and so better, by enough."""
         assert self.multiple is not None
         own = self.multiple / self.unit**2
-        return own if own[0] > (1.0 + _SHARE) * self.problem.ridge else None
+        return own if own[0] > (1.0 + _MIN_INCREASE) * self.problem.ridge else None
 
-    def best(self, known: Array | None, objective: float, late: Callable[[], bool]) -> Array | None:
-        """What the barrier leads to, if that closes enough of the gap to the objective."""
+    def best(self, known: Array | None, objective: float, deadline: Deadline) -> Array | None:
+        """The D at the end of the barrier method, if it closes enough of the gap."""
         assert self.multiple is not None
         D = np.full(len(self.A), self.problem.ridge) if known is None else known
         root = self._root(D * self.unit**2, self.start)
         start = 0.5 * (1.0 + _FLOOR) * self.multiple
-        climbed = self._safe(self._climb(start, root.s, late))
+        climbed = self._safe(self._climb(start, root.s, deadline))
         if climbed is None:
             return None
         better = self._root(climbed, root.s).value
-        enough = _WORTHWHILE * (objective - root.value)
-        return climbed / self.unit**2 if better > root.value + enough else None
+        min_gain = _MIN_CLOSED * (objective - root.value)
+        return climbed / self.unit**2 if better > root.value + min_gain else None
 
-    def _root(self, D: Array, start: Array) -> _Root:
+    def _root(self, D: Array, start: Array) -> _RootRelaxation:
         scale = self.unit / np.sqrt(D)
         G = self.A.copy()
         G.flat[:: len(G) + 1] -= D
@@ -140,30 +141,30 @@ class _Search:
         order, total = self.order, self.problem.total
         B = (self.problem.B * scale[:, None])[order]
         relaxation = Relaxation(G[np.ix_(order, order)], B, total, self.k, 1.0, self.n_fixed)
-        point, value = relaxation.solve_inside(start, tol=_TOL * total)
+        point, value = relaxation.solve_by_barrier(start, tol=_TOL * total)
         gradient = np.empty(len(G))
         gradient[order] = point.s * (1.0 - point.s) * point.q
-        return _Root(value, point.s, gradient / D)
+        return _RootRelaxation(value, point.s, gradient / D)
 
-    def _climb(self, D: Array, s: Array, late: Callable[[], bool]) -> Array:
+    def _climb(self, D: Array, s: Array, deadline: Deadline) -> Array:
         D = self._centre(D)
         root = self._root(D, s)
         for weight in _WEIGHTS:
             mu = weight * float(root.gradient @ D) / len(D)
             for _ in range(_STEPS):
-                moved = None if late() else self._step(D, root, mu)
+                moved = None if deadline.expired() else self._step(D, root, mu)
                 if moved is None:
                     break
                 gained = moved[1].value - root.value
                 D, root = moved
-                if abs(gained) < _ENOUGH * self.problem.total:
+                if abs(gained) < _MIN_GAIN * self.problem.total:
                     break
         return D
 
     def _centre(self, D: Array) -> Array:
         """The D with the largest barrier, or near it."""
         nothing = np.zeros_like(D)
-        for _ in range(_CENTRING):
+        for _ in range(_CENTRING_STEPS):
             direction = self._direction(D, nothing, 1.0)
             barrier, step = self._barrier(D), 1.0
             while step > 1e-3 and not self._barrier(D + step * direction) > barrier:
@@ -174,7 +175,7 @@ class _Search:
         return D
 
     def _direction(self, D: Array, gradient: Array, mu: float) -> Array:
-        """That of Newton for g(D), of which this is the gradient, and mu times the barrier."""
+        """The Newton direction for g(D), whose gradient is given, plus mu times the barrier."""
         inverse = np.linalg.inv(self.A - np.diag(D))
         above = D - self.floor
         slope = gradient + mu * (1.0 / above - inverse.diagonal())
@@ -183,8 +184,10 @@ class _Search:
         curvature.flat[:: len(D) + 1] += 2.0 * gradient / D + mu / above**2
         return np.asarray(np.linalg.solve(curvature, slope))
 
-    def _step(self, D: Array, root: _Root, mu: float) -> tuple[Array, _Root] | None:
-        """A step in that direction, shortened until it gains."""
+    def _step(
+        self, D: Array, root: _RootRelaxation, mu: float
+    ) -> tuple[Array, _RootRelaxation] | None:
+        """A Newton step, shortened until it gains; None if it does not."""
         direction = self._direction(D, root.gradient, mu)
         now = root.value + mu * self._barrier(D)
         step = 1.0
@@ -217,7 +220,7 @@ class _Search:
         return True
 
     def _safe(self, D: Array) -> Array | None:
-        """D, made less until A - D is positive definite by more than rounding can hide."""
+        """D, made less until A - D is positive definite by more than rounding errors."""
         for _ in range(_TRIES):
             if D.min() > 0.0 and self._is_below(D + 2.0 * self.rounding):
                 return D

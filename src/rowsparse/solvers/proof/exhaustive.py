@@ -1,18 +1,19 @@
-"""Every choice of k features, one after another: for problems with few choices or no ridge."""
+"""A proof by trying every choice of k features, for problems with few choices."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
 
 import numpy as np
 
 from rowsparse._arrays import Array, Index
+from rowsparse._deadline import Deadline
 
-# So many choices, and so many multiplications for all of them, are few.
-MOST_CHOICES, _MOST_WORK = 200_000, 2e11
+# The most choices that are tried, and the most multiplications for all of them.
+_MAX_CHOICES, _MAX_WORK = 200_000, 2e11
 # Entries of the columns of a batch of choices.
 _BATCH_ENTRIES = 1 << 20
 # Singular value, of columns of unit norm, at and below which they may depend on each other.
@@ -22,7 +23,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Enumeration:
-    """The best of all choices (None if there were none), and a bound that none is below."""
+    """The best of all choices (None if none was tried), and a bound that none is below."""
 
     support: Index | None
     lower_bound: float
@@ -32,7 +33,7 @@ class Enumeration:
 def few_choices(n: int, free: int, count: int, k: int) -> bool:
     """Whether all ways to choose ``count`` of ``free`` features, k in all, can be tried."""
     choices = math.comb(free, count)
-    return choices <= MOST_CHOICES and choices * (n + k) * k**2 <= _MOST_WORK
+    return choices <= _MAX_CHOICES and choices * (n + k) * k**2 <= _MAX_WORK
 
 
 def enumerate_choices(
@@ -42,7 +43,7 @@ def enumerate_choices(
     chosen: Index,
     free: Index,
     count: int,
-    late: Callable[[], bool],
+    deadline: Deadline,
 ) -> Enumeration:
     """Ridge regression on ``chosen`` and every ``count`` of the ``free`` columns of X.
 
@@ -59,7 +60,7 @@ def enumerate_choices(
     best: Index | None = None
     least, bound, tried = np.inf, np.inf, 0
     for batch in _batches(free, count, max(1, _BATCH_ENTRIES // ((X.shape[0] + k) * max(k, 1)))):
-        if late():
+        if deadline.expired():
             return Enumeration(best, 0.0, tried)
         choices = np.hstack([np.tile(chosen, (len(batch), 1)), batch]).astype(np.intp)
         values, bounds = _fits(X, Y, ridge, choices)

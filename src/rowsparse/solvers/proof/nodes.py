@@ -1,7 +1,7 @@
-"""The nodes of branch and bound, and what travels between the process that has the tree and others.
+"""The nodes of branch and bound, and the messages between the main process and its workers.
 
-A node stands for all choices of k features that contain some and otherwise only others of its
-candidates.
+A node stands for all choices of k features that contain some features and otherwise only others of
+its candidates.
 """
 
 from __future__ import annotations
@@ -18,35 +18,51 @@ from rowsparse.solvers.proof.candidates import Candidates
 
 # Features with which the relaxation of the root starts.
 _FIRST_SET = 100
-# Of the problems of nodes with few candidates, the latest are kept up to so many bytes.
-_HOME_BYTES = 1 << 28
+# Memory for the subproblems of nodes with few candidates; the least recently used are dropped.
+_CACHE_BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
-class Home:
-    """Some candidates of the root problem, and a short name for them."""
+class CandidateSubset:
+    """Positions of some candidates of the root problem, and a short key for them."""
 
-    name: bytes
+    key: bytes
     kept: Index
 
     @classmethod
-    def of(cls, kept: Index) -> Home:
-        """The home of these candidates."""
+    def of(cls, kept: Index) -> CandidateSubset:
+        """The subset with these positions."""
         kept = kept.astype(np.int32)
         return cls(blake2b(kept.tobytes(), digest_size=16).digest(), kept)
 
 
 @dataclass(order=True)
 class Node:
-    """All choices that contain ``chosen`` and otherwise only ``allowed`` candidates of a home.
+    """All choices that contain ``chosen`` and otherwise only ``allowed`` candidates.
 
-    ``working`` and ``s`` are where its relaxation starts. ``key`` names the node, in a proof that
-    is kept, and ``dual`` is where its bound comes from. Small enough to travel.
+    Nodes are sorted by their bound, ties by ``order``. Small enough to be sent to a worker.
+
+    Attributes
+    ----------
+    bound : float
+        No choice of the node has an objective below this.
+    order : int
+        The order in which nodes were created; 0 for the root.
+    subset : CandidateSubset or None
+        The candidates that positions refer to; None for those of the root problem.
+    chosen, allowed : array of int and array of bool
+        Positions of the features chosen, and which others may be chosen.
+    working, s : arrays
+        Working set and starting point of the relaxation.
+    key : int
+        Name of the node in the recorded steps of a proof.
+    dual : Dual or None
+        The dual point that ``bound`` comes from.
     """
 
     bound: float
     order: int
-    home: Home | None = field(compare=False)
+    subset: CandidateSubset | None = field(compare=False)
     chosen: Index = field(compare=False)
     allowed: Mask = field(compare=False)
     working: Index = field(compare=False)
@@ -55,81 +71,98 @@ class Node:
     dual: Dual | None = field(compare=False, default=None)
 
 
-class Homes:
-    """The problems of the homes: each made from the root problem, the latest ones kept."""
+class SubproblemCache:
+    """The problems of candidate subsets, each made from the root problem; the latest are kept."""
 
-    def __init__(self, root: Candidates, max_bytes: int = _HOME_BYTES) -> None:
+    def __init__(self, root: Candidates, max_bytes: int = _CACHE_BYTES) -> None:
         self.root = root
-        self._spare = max_bytes
+        self._free_bytes = max_bytes
         self._kept: OrderedDict[bytes, Candidates] = OrderedDict()
 
-    def problem(self, home: Home | None) -> Candidates:
-        """The problem of a home; the root problem for None."""
-        if home is None:
+    def problem(self, subset: CandidateSubset | None) -> Candidates:
+        """The problem of a subset; the root problem for None."""
+        if subset is None:
             return self.root
-        problem = self._kept.pop(home.name, None)
+        problem = self._kept.pop(subset.key, None)
         if problem is None:
-            # Never from another home: the last digits might depend on which one there was.
-            problem = self.root.restricted(home.kept)
-            self._spare -= problem.nbytes
-            while self._spare < 0 and self._kept:
-                self._spare += self._kept.popitem(last=False)[1].nbytes
-        self._kept[home.name] = problem
+            # Always from the root: its last digits must not depend on what else was cached.
+            problem = self.root.restricted(subset.kept)
+            self._free_bytes -= problem.nbytes
+            while self._free_bytes < 0 and self._kept:
+                self._free_bytes += self._kept.popitem(last=False)[1].nbytes
+        self._kept[subset.key] = problem
         return problem
 
 
 @dataclass(frozen=True)
-class Goal:
-    """How many features to choose, and the relative gap at which that is good enough.
+class ProofOptions:
+    """What all nodes share.
 
-    ``keep`` says whether the steps of the proof are to be kept.
+    Attributes
+    ----------
+    k : int
+        Number of features to choose.
+    gap_tol : float
+        Relative gap at which a proof is complete.
+    keep_proof : bool
+        Whether all steps of the proof are recorded.
     """
 
     k: int
     gap_tol: float
-    keep: bool = False
+    keep_proof: bool
 
     def threshold(self, objective: float) -> float:
         """The bound from which on a subtree holds nothing better than this objective."""
-        # A little less than the tolerance, so that rounding does not make it a little more.
+        # A little less than the tolerance, so that rounding cannot exceed it.
         return objective - 0.99 * self.gap_tol * abs(objective)
 
 
 @dataclass(frozen=True)
-class Task:
-    """Expand a node and those below it, the best first.
+class SubtreeTask:
+    """Expand a node and those below it, those with the least bound first.
 
-    That is at most ``most`` of them, after the first none whose bound is above ``ceiling``; no
-    choice counts that is not better than ``objective``.
+    Attributes
+    ----------
+    node : Node
+        The first to be expanded.
+    objective : float
+        The best objective known; only better choices are reported.
+    max_bound : float
+        After the first, no node with a larger bound is expanded.
+    max_nodes : int
+        The most nodes to expand.
     """
 
     node: Node
     objective: float
-    ceiling: float
-    most: int
+    max_bound: float
+    max_nodes: int
 
 
 @dataclass(frozen=True)
-class Harvest:
-    """What a task came to.
+class SubtreeResult:
+    """What a task led to.
 
     Attributes
     ----------
-    opened : list of Node
-        The nodes left to expand, in the order in which they came up.
-    closed : float
-        The least bound of all that needs no more expanding.
-    nodes : int
-        Number of relaxations solved, or of subproblems whose pairs were all looked at instead.
+    open_nodes : list of Node
+        The nodes left to expand, in the order of their creation.
+    closed_bound : float
+        The least bound of all parts that need no more expanding.
+    n_bounded : int
+        Number of relaxations solved, or of subproblems whose pairs were all tried instead.
     support, objective : array of int or None, and float
         The best features found, if any are better than what was known.
-    steps, n_keys : dict and int
-        Those of the proof, if they are kept; the new nodes have negative keys, so many of them.
+    steps : dict
+        Recorded steps of the proof, by the keys of the nodes. New nodes have negative keys.
+    n_keys : int
+        Number of negative keys.
     """
 
-    opened: list[Node]
-    closed: float
-    nodes: int
+    open_nodes: list[Node]
+    closed_bound: float
+    n_bounded: int
     support: Index | None
     objective: float
     steps: Steps
@@ -137,7 +170,7 @@ class Harvest:
 
 
 def root_node(problem: Candidates, k: int, support: Index, include: Index) -> Node:
-    """The node of all choices that contain ``include``, to start near a known support."""
+    """The node of all choices that contain ``include``; its relaxation starts near ``support``."""
     chosen = np.flatnonzero(np.isin(problem.features, include))
     allowed = np.ones(len(problem), dtype=bool)
     allowed[chosen] = False
@@ -148,7 +181,7 @@ def root_node(problem: Candidates, k: int, support: Index, include: Index) -> No
     working = np.union1d(first, known)
     s = np.where(np.isin(working, known), 0.5, 0.0)
     s += (k - chosen.size - s.sum()) / max(working.size, 1)
-    # A sum of squares is not negative.
+    # The bound 0 holds: a sum of squares is not negative.
     return Node(0.0, 0, None, chosen, allowed, working, s)
 
 

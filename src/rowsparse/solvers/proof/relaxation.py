@@ -23,15 +23,15 @@ _AT_BOUND = 1e-9
 _SHRINK_STEP = 0.3
 _NEWTON_TRIES = 6
 _GRADIENT_TRIES = 12
-# Newton steps that may fail before the minimum is looked for from within.
-_MOST_FAILURES = 6
+# Steps of one solution, and Newton steps that may fail before the barrier method takes over.
+_MAX_ITER, _MAX_FAILURES = 50, 6
 # The weight of the barrier, relative to ||Y||^2 a feature, how it falls, the steps with each
 # weight, and what of the tolerance the last one may come to.
 _FIRST_BARRIER, _BARRIER_FALL, _BARRIER_STEPS, _LAST_BARRIER = 1e-2, 0.15, 3, 0.3
 # Share of the mean curvature added to a Hessian that may be singular.
 _DAMPING = 1e-10
-# The same where what counts is not the next step but how stiff the features are.
-_STIFF_DAMPING = 1e-6
+# The same for the slopes at zero.
+_SLOPE_DAMPING = 1e-6
 
 
 def project_capped_simplex(v: Array, k: int) -> Array:
@@ -65,7 +65,7 @@ def _clipped(v: Array, t: float) -> Array:
 
 
 @dataclass
-class Point:
+class RelaxedPoint:
     """phi and what follows from it at one s; ``active`` are the entries with s > 0."""
 
     s: Array
@@ -102,15 +102,14 @@ class Relaxation:
     ) -> None:
         self.G, self.B, self.total, self.ridge = G, B, total, ridge
         self.n_fixed, self.n_free = n_fixed, k - n_fixed
-        self.n_steps = 0
 
-    def nearest(self, v: Array) -> Array:
+    def project(self, v: Array) -> Array:
         """The nearest s to v that keeps the fixed entries at 1 and sums to k."""
         s = np.ones_like(v)
         s[self.n_fixed :] = project_capped_simplex(v[self.n_fixed :], self.n_free)
         return s
 
-    def at(self, s: Array, damping: float = 0.0) -> Point:
+    def evaluate(self, s: Array, damping: float = 0.0) -> RelaxedPoint:
         """Evaluate phi at s, by W = T V with (T G T + ridge I) V = T B and T = diag(sqrt s).
 
         The matrix is damped where rounding makes it singular: any W gives a bound.
@@ -127,16 +126,16 @@ class Relaxation:
         # A symmetric matrix by rows is the same one by columns, as LAPACK wants it.
         factor, failed = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
         if failed and np.isfinite(damping):
-            return self.at(s, max(100.0 * damping, least))
+            return self.evaluate(s, max(100.0 * damping, least))
         right = root[:, None] * self.B[active]
         V, _ = dpotrs(factor, right, lower=1)
         W = root[:, None] * V
         u = self.B - G_A.T @ W
         q = np.einsum("jc,jc->j", u, u)
         q /= self.ridge
-        return Point(s, active, root, factor, W, self.total - float(np.vdot(right, V)), u, q)
+        return RelaxedPoint(s, active, root, factor, W, self.total - float(np.vdot(right, V)), u, q)
 
-    def bound(self, point: Point) -> float:
+    def bound(self, point: RelaxedPoint) -> float:
         """The lower bound from a point: total - <W, GW> - the sum of the k largest q.
 
         Of the k largest, the fixed features are the first.
@@ -146,8 +145,8 @@ class Relaxation:
         return self.total - explained - float(fixed.sum() + largest(free, self.n_free).sum())
 
     def solve(
-        self, s: Array, *, tol: float, stop_above: float = np.inf, max_iter: int = 50
-    ) -> tuple[Point, float]:
+        self, s: Array, *, tol: float, stop_above: float = np.inf
+    ) -> tuple[RelaxedPoint, float]:
         """Minimise phi from s until the bound is within ``tol`` or reaches ``stop_above``.
 
         Where phi falls below ``stop_above``, the bound cannot reach it: then a tenth of the
@@ -155,60 +154,59 @@ class Relaxation:
 
         Returns the point with the best bound, and that bound.
         """
-        point = self.at(s)
+        point = self.evaluate(s)
         best, bound = point, -np.inf
         failures = 0
-        for _ in range(max_iter):
+        for _ in range(_MAX_ITER):
             value = self.bound(point)
             if value > bound:
                 best, bound = point, value
-            if bound >= stop_above or point.phi - bound <= self._left(point, tol, stop_above):
+            if self._is_solved(point, bound, tol, stop_above):
                 break
-            moved = self._newton(point)
+            moved = self._newton_step(point)
             if moved is None:
                 failures += 1
-                moved = self._gradient(point)
-            if moved is None or failures > _MOST_FAILURES:
+                moved = self._gradient_step(point)
+            if moved is None or failures > _MAX_FAILURES:
                 if self.n_free > 0:
-                    inside, value = self.solve_inside(point.s, tol=tol, stop_above=stop_above)
+                    inside, value = self.solve_by_barrier(point.s, tol=tol, stop_above=stop_above)
                     best, bound = (inside, value) if value > bound else (best, bound)
                 break
             point = moved
-            self.n_steps += 1
         return best, bound
 
     @staticmethod
-    def _left(point: Point, tol: float, stop_above: float) -> float:
-        """How far from each other phi and the bound may be in the end."""
-        return max(tol, 0.1 * (stop_above - point.phi)) if np.isfinite(stop_above) else tol
+    def _is_solved(point: RelaxedPoint, bound: float, tol: float, stop_above: float) -> bool:
+        """Whether the bound has reached ``stop_above``, or is close enough to phi."""
+        gap = max(tol, 0.1 * (stop_above - point.phi)) if np.isfinite(stop_above) else tol
+        return bound >= stop_above or point.phi - bound <= gap
 
-    def solve_inside(
+    def solve_by_barrier(
         self, s: Array, *, tol: float, stop_above: float = np.inf
-    ) -> tuple[Point, float]:
-        """The same from within, by Newton steps with a barrier that falls.
+    ) -> tuple[RelaxedPoint, float]:
+        """As :meth:`solve`, by Newton steps on phi plus a logarithmic barrier of falling weight.
 
-        Slower than :meth:`solve` where that gets on, and sure where small ridges keep it from
-        that. Returns the last point, and its bound.
+        Slower than :meth:`solve` in general, but reliable where the ridge is small. Returns the
+        last point, and its bound.
         """
         m, fixed = s.size, self.n_fixed
         middle = self.n_free / (m - fixed)
         s = np.concatenate([np.ones(fixed), 0.9 * s[fixed:] + 0.1 * middle])
         free = np.arange(fixed, m)
-        point, tau = self.at(s), _FIRST_BARRIER * self.total / m
+        point, tau = self.evaluate(s), _FIRST_BARRIER * self.total / m
         while True:
             for _ in range(_BARRIER_STEPS):
-                moved = self._step_inside(point, free, tau)
+                moved = self._barrier_step(point, free, tau)
                 if moved is None:
                     break
                 point = moved
-                self.n_steps += 1
             bound = self.bound(point)
-            done = bound >= stop_above or point.phi - bound <= self._left(point, tol, stop_above)
-            if done or tau * m <= _LAST_BARRIER * tol:
+            solved = self._is_solved(point, bound, tol, stop_above)
+            if solved or tau * m <= _LAST_BARRIER * tol:
                 return point, bound
             tau *= _BARRIER_FALL
 
-    def _step_inside(self, point: Point, free: Index, tau: float) -> Point | None:
+    def _barrier_step(self, point: RelaxedPoint, free: Index, tau: float) -> RelaxedPoint | None:
         s, q = point.s[free], point.q[free]
         hessian = self._hessian(point, free)
         hessian.flat[:: free.size + 1] += tau * (s**-2.0 + (1.0 - s) ** -2.0)
@@ -226,36 +224,36 @@ class Relaxation:
         for _ in range(_GRADIENT_TRIES):
             there = point.s.copy()
             there[free] = s + length * step
-            trial = self.at(there)
+            trial = self.evaluate(there)
             t = there[free]
             if trial.phi - tau * float(np.log(t).sum() + np.log1p(-t).sum()) < now:
                 return trial
             length *= _SHRINK_STEP
         return None
 
-    def _newton(self, point: Point) -> Point | None:
-        direction = self._direction(point)
+    def _newton_step(self, point: RelaxedPoint) -> RelaxedPoint | None:
+        direction = self._newton_direction(point)
         if direction is None:
             return None
         step = 1.0
         for _ in range(_NEWTON_TRIES):
-            trial = self.at(self.nearest(point.s + step * direction))
+            trial = self.evaluate(self.project(point.s + step * direction))
             if trial.phi < point.phi:
                 return trial
             step *= _SHRINK_STEP
         return None
 
-    def _gradient(self, point: Point) -> Point | None:
+    def _gradient_step(self, point: RelaxedPoint) -> RelaxedPoint | None:
         curvature = 2.0 / self.ridge * float((point.q * np.diag(self.G)).max(initial=0.0))
         step = 1.0 / max(curvature, np.finfo(np.float64).tiny)
         for _ in range(_GRADIENT_TRIES):
-            trial = self.at(self.nearest(point.s + step * point.q))
+            trial = self.evaluate(self.project(point.s + step * point.q))
             if trial.phi < point.phi:
                 return trial
             step *= _SHRINK_STEP
         return None
 
-    def _direction(self, point: Point) -> Array | None:
+    def _newton_direction(self, point: RelaxedPoint) -> Array | None:
         """The Newton direction with sum 0 over the entries that are free to move.
 
         The Hessian is 2/ridge^2 (X'K^{-1}X) o (u u'), with K = I + X diag(s) X'/ridge and o the
@@ -285,30 +283,30 @@ class Relaxation:
             free, hessian = free[stay], hessian.take(stay, axis=0).take(stay, axis=1)
         return None
 
-    def resistance(self, point: Point) -> Array:
-        """The force that it takes to push each fractional entry of s to 0, or 0 where none is.
+    def slopes_at_zero(self, point: RelaxedPoint) -> Array:
+        """For each fractional entry of s, the slope of phi where it is 0; 0 for the others.
 
         To second order, phi rises by delta^2 / (2 C_jj) when s_j moves by delta and the other
-        fractional entries make up for it as well as they can, with C the inverse of the Hessian
-        among directions of sum 0. The slope at the end of that way is s_j / C_jj.
+        fractional entries adapt optimally, with C the inverse of the Hessian among directions of
+        sum 0. At s_j = 0 its slope is s_j / C_jj.
         """
-        inside = self._inside(point.s)
+        inside = self._fractional(point.s)
         inside[: self.n_fixed] = False
         free = np.flatnonzero(inside)
-        forces = np.zeros_like(point.s)
+        slopes = np.zeros_like(point.s)
         if free.size < 2:
-            return forces
-        hessian = self._hessian(point, free, _STIFF_DAMPING)
+            return slopes
+        hessian = self._hessian(point, free, _SLOPE_DAMPING)
         factor, failed = dpotrf(hessian.T, lower=1, clean=0, overwrite_a=1)
         if failed:
-            return forces
+            return slopes
         sums = dpotrs(factor, np.ones(free.size), lower=1)[0]
         inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-        give = inverse.diagonal() - sums**2 / sums.sum()
-        forces[free] = point.s[free] / np.maximum(give, np.finfo(np.float64).tiny)
-        return forces
+        C = inverse.diagonal() - sums**2 / sums.sum()
+        slopes[free] = point.s[free] / np.maximum(C, np.finfo(np.float64).tiny)
+        return slopes
 
-    def _hessian(self, point: Point, free: Index, damping: float = _DAMPING) -> Array:
+    def _hessian(self, point: RelaxedPoint, free: Index, damping: float = _DAMPING) -> Array:
         """The Hessian of phi over some entries, a little damped."""
         G_F = self.G.take(free, axis=0)
         cross = G_F.take(point.active, axis=1) * point.root
@@ -321,24 +319,24 @@ class Relaxation:
         return H
 
     @staticmethod
-    def _inside(s: Array) -> Mask:
+    def _fractional(s: Array) -> Mask:
         inside: Mask = (s > _AT_BOUND) & (s < 1 - _AT_BOUND)
         return inside
 
-    def _free(self, point: Point) -> Mask:
+    def _free(self, point: RelaxedPoint) -> Mask:
         s, q = point.s, point.q
-        inside = self._inside(s)
-        level = self.level(point)
-        enters = (s <= _AT_BOUND) & (q > level)
-        leaves = (s >= 1 - _AT_BOUND) & (q < level)
+        inside = self._fractional(s)
+        multiplier = self.multiplier(point)
+        enters = (s <= _AT_BOUND) & (q > multiplier)
+        leaves = (s >= 1 - _AT_BOUND) & (q < multiplier)
         free: Mask = inside | enters | leaves
         free[: self.n_fixed] = False
         return free
 
-    def level(self, point: Point) -> float:
+    def multiplier(self, point: RelaxedPoint) -> float:
         """The multiplier of sum s = k: the q that fractional entries have in common."""
         s, q = point.s, point.q
-        inside = self._inside(s)
+        inside = self._fractional(s)
         if inside.any():
             weights = np.minimum(s[inside], 1 - s[inside])
             return float(weights @ q[inside] / weights.sum())

@@ -1,4 +1,4 @@
-"""Processes in which parts of the tree of branch and bound grow."""
+"""Worker processes that expand parts of the tree of branch and bound."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import pickle
 import signal
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import cache
+from collections.abc import Iterator
+from contextlib import suppress
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -16,105 +15,94 @@ from typing import Any, Self
 
 import numpy as np
 
+from rowsparse._deadline import NO_DEADLINE, Deadline
+from rowsparse._threads import one_blas_thread
 from rowsparse.solvers.proof.candidates import Candidates
-from rowsparse.solvers.proof.nodes import Goal, Harvest, Homes, Task
+from rowsparse.solvers.proof.nodes import (
+    ProofOptions,
+    SubproblemCache,
+    SubtreeResult,
+    SubtreeTask,
+)
 from rowsparse.solvers.proof.tree import Subtree
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """No threads within products: with matrices as small as these they only wait.
+class WorkerPool:
+    """Processes that hold the problem; they are started by the first call of :meth:`is_ready`.
 
-    The last digits depend on the number of threads, which must be the same wherever a node is
-    expanded.
-    """
-    controller = _blas_controller()
-    return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
-
-
-@cache
-def _blas_controller() -> Any:
-    """What sets the threads of BLAS; finding the libraries takes longer than an easy proof."""
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        return None
-    return ThreadpoolController()
-
-
-class Crew:
-    """Processes that know the problem; started when first asked whether they are ready.
-
-    Leaving the context ends them, whatever they are at. There are none where they cannot be had:
-    with one job, within a process that is somebody's worker, or without room for the problem.
+    Leaving the context terminates them. There are none with one job, within a process that is
+    itself a worker, and where the problem cannot be written to a temporary file.
     """
 
-    def __init__(self, problem: Candidates, goal: Goal, n_jobs: int | None) -> None:
-        self._problem, self._goal = problem, goal
+    def __init__(self, problem: Candidates, options: ProofOptions, n_jobs: int | None) -> None:
+        self._problem, self._options = problem, options
         self._n_jobs, self._size = n_jobs, 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._processes: list[Any] = []
-        self._lines: list[Any] = []
-        # Those that have nothing to do.
+        # One connection a process; the idle ones are those that wait for a task.
+        self._connections: list[Any] = []
         self._idle: list[Any] = []
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._end()
+        self._stop()
 
     def is_ready(self) -> bool:
-        """Whether all are there to work."""
+        """Whether all processes have loaded the problem."""
         if self._size == 0:
             self._size = _number_of_processes(self._n_jobs)
         if self._size < 2:
             return False
-        if not self._lines:
-            self._begin()
+        if not self._connections:
+            self._start()
         try:
-            absent = [line for line in self._lines if line not in self._idle]
-            line: Any
-            for line in wait(absent, 0):
-                line.recv()
-                self._idle.append(line)
+            loading = [one for one in self._connections if one not in self._idle]
+            connection: Any
+            for connection in wait(loading, 0):
+                connection.recv()
+                self._idle.append(connection)
         except (EOFError, OSError):
-            self._give_up()
+            self._disable()
         return len(self._idle) == self._size > 1
 
-    def harvests(self, tasks: list[Task], left: Callable[[], float]) -> Iterator[Harvest | None]:
-        """What the tasks come to, in their order, while there are seconds left.
+    def results(
+        self, tasks: list[SubtreeTask], deadline: Deadline
+    ) -> Iterator[SubtreeResult | None]:
+        """The results of the tasks, in their order, until the deadline.
 
-        None stands for a task that a process died of: the caller had better do it. A crew that
-        was not asked for all of them is not to be asked again.
+        None: the worker crashed; the caller must run this task. After an iteration that was not
+        finished the pool must not be used again.
         """
-        waiting: deque[tuple[int, Task]] = deque(enumerate(tasks))
+        waiting: deque[tuple[int, SubtreeTask]] = deque(enumerate(tasks))
         busy: dict[Any, int] = {}
-        done: dict[int, Harvest] = {}
+        done: dict[int, SubtreeResult] = {}
         try:
             for i in range(len(tasks)):
                 while i not in done:
                     while waiting and self._idle:
-                        line = self._idle.pop()
-                        busy[line], task = waiting.popleft()
-                        line.send(task)
-                    ready: list[Any] = wait(list(busy), _timeout(left()))
+                        connection = self._idle.pop()
+                        busy[connection], task = waiting.popleft()
+                        connection.send(task)
+                    ready: list[Any] = wait(list(busy), _timeout(deadline.left()))
                     if not ready:
                         return
-                    for line in ready:
-                        done[busy.pop(line)] = line.recv()
-                        self._idle.append(line)
+                    for connection in ready:
+                        done[busy.pop(connection)] = connection.recv()
+                        self._idle.append(connection)
                 yield done.pop(i)
         except (EOFError, OSError):
-            self._give_up()
+            self._disable()
             yield from [None] * len(tasks)
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         try:
             import joblib
 
-            # Unlike those of the standard library, these do not run the caller's script again.
+            # Unlike those of the standard library, these processes do not import the main module.
             from joblib.externals.loky.backend import get_context
 
             context = get_context("loky")
@@ -122,11 +110,11 @@ class Crew:
             path = str(Path(self._folder.name) / "problem")
             joblib.dump(self._problem, path)
             for _ in range(self._size):
-                line, other_end = context.Pipe()
-                self._lines.append(line)
+                connection, other_end = context.Pipe()
+                self._connections.append(connection)
                 process = context.Process(
                     target=_work,
-                    args=(other_end, path, self._goal),
+                    args=(other_end, path, self._options),
                     daemon=True,
                     env=dict.fromkeys(_ONE_THREAD, "1"),
                 )
@@ -134,20 +122,21 @@ class Crew:
                 self._processes.append(process)
                 other_end.close()
         except (ImportError, OSError, TypeError, pickle.PicklingError):
-            self._give_up()
+            self._disable()
 
-    def _give_up(self) -> None:
+    def _disable(self) -> None:
+        """Terminate the processes and start no others."""
         self._size = 1
-        self._end()
+        self._stop()
 
-    def _end(self) -> None:
+    def _stop(self) -> None:
         for process in self._processes:
             process.terminate()
         for process in self._processes:
             process.join()
-        for line in self._lines:
-            line.close()
-        self._processes, self._lines, self._idle = [], [], []
+        for connection in self._connections:
+            connection.close()
+        self._processes, self._connections, self._idle = [], [], []
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
@@ -165,18 +154,18 @@ def _number_of_processes(n_jobs: int | None) -> int:
     return int(effective_n_jobs(n_jobs))
 
 
-def _work(line: Connection, path: str, goal: Goal) -> None:
-    """What each process does, until the other end of the line is gone."""
+def _work(connection: Connection, path: str, options: ProofOptions) -> None:
+    """The loop of a worker, until the main process closes the connection."""
     import joblib
 
-    # Ctrl-C is for the process that has the answer: it ends this one.
+    # Ctrl-C is handled by the main process, which terminates this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Of the problem, all processes share one copy. An error ends the process, and whoever asked
-    # meets it again on doing the task.
+    # An error ends this process; the main process then runs the task itself and meets the error.
     ignored = np.errstate(over="ignore", invalid="ignore", divide="ignore")
     with suppress(Exception), one_blas_thread(), ignored:
-        homes = Homes(joblib.load(path, mmap_mode="r"))
-        line.send(None)
+        # Memory mapping lets all processes share one copy of the problem.
+        cache = SubproblemCache(joblib.load(path, mmap_mode="r"))
+        connection.send(None)
         while True:
-            task = line.recv()
-            line.send(Subtree(homes, goal, task).grow())
+            task = connection.recv()
+            connection.send(Subtree(cache, options, task).expand(NO_DEADLINE))

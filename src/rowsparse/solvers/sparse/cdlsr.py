@@ -21,14 +21,8 @@ from rowsparse.solvers.solution import (
     scores_with_closeness,
     silent,
 )
-from rowsparse.solvers.subset.exchange import (
-    LeastSquares,
-    fill,
-    independent,
-    least_squares_fit,
-    solve_positive,
-    univariate_gains,
-)
+from rowsparse.solvers.subset.exchange import fill, least_squares_fit
+from rowsparse.solvers.subset.gram import GramProblem, independent, solve_positive, univariate_gains
 
 # The ridge of the authors' code, which is not in their formulae.
 _PUBLISHED_RIDGE = 1e-7
@@ -96,7 +90,7 @@ def cdlsr(
         ``published_objective_`` (coefficients of the last sweep), ``refitted_objective_``, both
         of the best start, and ``objectives_``, the refitted ones of all starts.
     """
-    problem = LeastSquares.of(design, Y)
+    problem = GramProblem.of(design, Y)
     corrected = variant == "corrected"
     runs: list[_Run] = []
     for start in _draw_starts(problem, k, n_restarts + 1, avoid_zeros=corrected, rng=rng):
@@ -131,7 +125,7 @@ def _objective(run: _Run, corrected: bool) -> float:
 
 
 def _draw_starts(
-    problem: LeastSquares, k: int, n_starts: int, *, avoid_zeros: bool, rng: np.random.Generator
+    problem: GramProblem, k: int, n_starts: int, *, avoid_zeros: bool, rng: np.random.Generator
 ) -> list[Index]:
     """``n_starts`` random sets of k features, with columns of zeros only where k asks for them."""
     d = problem.diagonal.size
@@ -144,7 +138,7 @@ def _draw_starts(
 
 
 def _run(
-    problem: LeastSquares, Y: Array, start: Index, *, corrected: bool, max_iter: int, tol: float
+    problem: GramProblem, Y: Array, start: Index, *, corrected: bool, max_iter: int, tol: float
 ) -> _Run:
     """Sweeps from one start until its rule stops them."""
     S = start.copy()
@@ -164,7 +158,7 @@ def _run(
     return _Run(S, V, history, converged, refitted_V, refitted_objective)
 
 
-def _refit_published(problem: LeastSquares, A_SS: Array, S: Index) -> Array:
+def _refit_published(problem: GramProblem, A_SS: Array, S: Index) -> Array:
     """(A_SS + 1e-7 I)^-1 B_S."""
     ridged = A_SS + _PUBLISHED_RIDGE * np.eye(S.size)
     try:
@@ -174,7 +168,7 @@ def _refit_published(problem: LeastSquares, A_SS: Array, S: Index) -> Array:
         return np.asarray(solution, dtype=np.float64)
 
 
-def _refit_independent(problem: LeastSquares, A_SS: Array, S: Index) -> Array:
+def _refit_independent(problem: GramProblem, A_SS: Array, S: Index) -> Array:
     """Least squares on an independent part of S; rows of zeros for the rest."""
     V = np.zeros((S.size, problem.B.shape[1]))
     kept = independent(A_SS, problem.share)
@@ -182,7 +176,7 @@ def _refit_independent(problem: LeastSquares, A_SS: Array, S: Index) -> Array:
     return V
 
 
-def _objective_at(problem: LeastSquares, S: Index, A_S: Array, V: Array) -> float:
+def _objective_at(problem: GramProblem, S: Index, A_S: Array, V: Array) -> float:
     """||Y - X_S V||^2 = ||Y||^2 + <A_SS V, V> - 2 <B_S, V>."""
     fitted = float(np.vdot(A_S[:, S] @ V, V))
     return max(problem.total + fitted - 2.0 * float(np.vdot(problem.B[S], V)), 0.0)
@@ -197,7 +191,7 @@ def _is_calm(history: list[float], tol: float) -> bool:
 
 
 def _sweep(
-    problem: LeastSquares, S: Index, A_S: Array, V: Array, *, least_gain: float, revive: bool
+    problem: GramProblem, S: Index, A_S: Array, V: Array, *, least_gain: float, revive: bool
 ) -> bool:
     """Move every column once, in place; whether any moved.
 
@@ -233,7 +227,7 @@ def _sweep(
 
 
 def _revive(
-    problem: LeastSquares, S: Index, A_S: Array, V: Array, i: int, least_gain: float
+    problem: GramProblem, S: Index, A_S: Array, V: Array, i: int, least_gain: float
 ) -> bool:
     """Give column i, which has no coefficients, the feature and coefficients that gain most."""
     R = problem.B - A_S.T @ V
@@ -247,6 +241,6 @@ def _revive(
     return True
 
 
-def _place(problem: LeastSquares, S: Index, A_S: Array, i: int, p: int) -> None:
+def _place(problem: GramProblem, S: Index, A_S: Array, i: int, p: int) -> None:
     S[i] = p
     A_S[i] = problem.gram(np.array([p]))[0]

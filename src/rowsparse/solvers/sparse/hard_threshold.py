@@ -22,7 +22,8 @@ from rowsparse.rows import project_l20, row_norms, top_rows
 from rowsparse.solvers.proximal import Descent
 from rowsparse.solvers.solution import Monitor, Solution, scores_with_closeness, silent
 from rowsparse.solvers.sparse.mtfs import mtfs
-from rowsparse.solvers.subset.exchange import LeastSquares, least_squares_fit, univariate_gains
+from rowsparse.solvers.subset.exchange import least_squares_fit
+from rowsparse.solvers.subset.gram import GramProblem, univariate_gains
 
 Init = Literal["pang", "random"]
 
@@ -44,13 +45,13 @@ class _Loss:
 
     design: Design
     Y: Array
-    problem: LeastSquares = field(init=False)
+    problem: GramProblem = field(init=False)
     _support: Index | None = field(init=False, default=None)
     _columns: Array = field(init=False)
     _gram: Array | None = field(init=False)
 
     def __post_init__(self) -> None:
-        self.problem = LeastSquares.of(self.design, self.Y)
+        self.problem = GramProblem.of(self.design, self.Y)
 
     def at(self, W: Array) -> tuple[float, Array]:
         """The loss and half its gradient."""

@@ -22,7 +22,8 @@ from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import DenseDesign, Design
 from rowsparse.rows import top_rows
 from rowsparse.solvers.solution import Monitor, Solution, scores_with_closeness, silent
-from rowsparse.solvers.subset.exchange import least_squares_fit, reduced_targets
+from rowsparse.solvers.subset.exchange import least_squares_fit
+from rowsparse.solvers.subset.gram import reduced_targets
 
 # mu grows up to this many times its first value.
 _MOST_GROWTH = 1e11

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import Design
 from rowsparse.rows import row_norms
 from rowsparse.solvers.l21.refit import refit_l21
@@ -24,14 +24,8 @@ from rowsparse.solvers.solution import (
     silent,
 )
 from rowsparse.solvers.sparse.alm import Options, RidgeStep, Run, Scaled, alm
-from rowsparse.solvers.subset.exchange import (
-    Mask,
-    fill,
-    forward,
-    least_squares_fit,
-    machine_eps,
-    univariate_gains,
-)
+from rowsparse.solvers.subset.exchange import fill, forward, least_squares_fit
+from rowsparse.solvers.subset.gram import machine_eps, univariate_gains
 
 Init = Literal["forward", "zero", "random"]
 

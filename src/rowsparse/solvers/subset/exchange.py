@@ -1,4 +1,4 @@
-"""Least squares on k features: greedy construction, exchanges to the end of them, the refit.
+"""Least squares on k features: greedy growth, descent by exchanges, and the final fit.
 
 The problem is
 
@@ -10,91 +10,60 @@ ever selected are computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.linalg import lstsq, qr
 
 from rowsparse._arrays import Array, Index, Mask
+from rowsparse._deadline import NO_DEADLINE, Deadline
 from rowsparse.design import Design
 from rowsparse.solvers.subset.gram import (
-    GramRows,
-    LeastSquares,
+    GramProblem,
     first_best,
-    independent,
-    machine_eps,
     reduced_targets,
-    solve_positive,
     univariate_gains,
 )
-from rowsparse.solvers.subset.support import Effort, Exchange, SupportState
+from rowsparse.solvers.subset.support import Effort, SupportState
 
-__all__ = [
-    "Effort",
-    "Exchange",
-    "GramRows",
-    "LeastSquares",
-    "Mask",
-    "SupportState",
-    "descend",
-    "fill",
-    "first_best",
-    "forward",
-    "grow",
-    "independent",
-    "least_squares_fit",
-    "least_squares_objective",
-    "machine_eps",
-    "reduced_targets",
-    "solve_positive",
-    "univariate_gains",
-]
-
-# Condition number (of columns of unit norm) from which a refit takes columns for dependent.
+# Condition number, of columns of unit norm, from which on a fit treats them as dependent.
 _REFIT_CONDITION = 1e10
 
 
-def grow(state: SupportState, size: int, allowed: Mask, enough: float) -> bool:
-    """Add the best features up to a size; whether it was reached with gains above ``enough``."""
+def grow(state: SupportState, size: int, allowed: Mask, min_gain: float) -> bool:
+    """Add the best features up to a size; False if one gains ``min_gain`` or less before that."""
     eps = state.problem.eps
     while len(state.basis) < size:
         gains = state.addition_gains()
         gains[~allowed] = -np.inf
         p = first_best(gains, eps)
-        if not gains[p] > enough:
+        if not gains[p] > min_gain:
             return False
         state.problem.gram.fetch(p, gains)
-        if not state.add(p):  # nothing is left of it, which the updates had not shown
+        if not state.add(p):  # p is dependent, which rounding in the updates had hidden
             state.inert.remove(p)
             state.s[p] = 0.0
     return True
 
 
-def never() -> bool:
-    """The deadline that never comes."""
-    return False
-
-
 def descend(
     state: SupportState,
-    enough: float,
+    min_gain: float,
     allowed: Mask,
     *,
     fixed: int = 0,
     effort: Effort = "best",
-    late: Callable[[], bool] = never,
+    deadline: Deadline = NO_DEADLINE,
 ) -> bool:
-    """Apply the best exchange until none gains more than ``enough``; False if ``late`` first.
+    """Apply the best exchange until none gains more than ``min_gain``; False if time is up first.
 
     ``fixed`` and ``effort`` are those of :meth:`SupportState.best_exchange`.
     """
     objective = state.objective
-    while not late():
-        best = state.best_exchange(enough, allowed, fixed=fixed, effort=effort)
+    while not deadline.expired():
+        best = state.best_exchange(min_gain, allowed, fixed=fixed, effort=effort)
         if best is None or not state.exchange(best.out, best.into):
             return True
         before, objective = objective, state.objective
-        if not objective < before:  # a gain of rounding alone
+        if not objective < before:  # the gain was rounding error
             return True
     return False
 
@@ -104,8 +73,8 @@ def forward(
 ) -> Index:
     """Greedy forward selection by the exact gain, in the order of picking.
 
-    Once nothing gains any more, the features with the largest ||B_p||^2 / A_pp fill up to
-    exactly k, columns of zeros last. Ties go to the lowest index.
+    Once no feature gains anything, those with the largest ||B_p||^2 / A_pp are appended until
+    there are k, columns of zeros last. Ties go to the lowest index.
 
     Parameters
     ----------
@@ -128,7 +97,7 @@ def forward(
     >>> forward(design, np.array([[3.0], [0.0], [-3.0]]), 3)
     array([2, 0, 1])
     """
-    problem = LeastSquares.of(design, reduced_targets(Y), ridge=ridge)
+    problem = GramProblem.of(design, reduced_targets(Y), ridge=ridge)
     live = design.column_norms() > 0 if live is None else live
     state = SupportState(problem, capacity=k)
     grow(state, k, live, problem.eps * problem.total)
@@ -136,7 +105,7 @@ def forward(
 
 
 def fill(picked: list[int], strength: Array, live: Mask, k: int) -> Index:
-    """``picked`` and then the strongest others, those not ``live`` last."""
+    """The first k of ``picked`` and then the strongest others, those not ``live`` last."""
     order = np.lexsort((-strength, ~live))
     others = order[~np.isin(order, picked)]
     return np.concatenate([np.array(picked, dtype=np.intp), others])[:k]
@@ -147,13 +116,13 @@ def least_squares_fit(
 ) -> tuple[Array, float]:
     """Coefficients on a support (k x c) and ||Y - X W||^2 + ridge ||W||^2, at their least.
 
-    Computed from the columns and not from their Gram matrix, so near-dependence costs no
-    digits, and rounded up; of dependent columns the solution of least norm (per unit of column)
-    is taken.
+    Computed from the columns and not from their Gram matrix, which would square their condition
+    number. The objective is rounded up. Of dependent columns, scaled to unit norm, the solution
+    of least norm is taken.
     """
     X_S = design.double_columns(support)
     if ridge > 0 and support.size > 2 * Y.shape[0]:
-        # W = Q U lies in the span of the samples: X_S' = QR leaves fewer unknowns.
+        # W = Q U lies in the span of the samples; with X_S' = QR there are fewer unknowns.
         Q, R = qr(X_S.T, mode="economic", check_finite=False)
         U, objective = _ridge_fit(R.T, Y, ridge)
         return Q @ U, objective
@@ -171,7 +140,7 @@ def _ridge_fit(X: Array, Y: Array, ridge: float) -> tuple[Array, float]:
     error = rounding * (np.linalg.norm(target) + np.linalg.norm(V, axis=1).sum())
     V /= norms[:, None]
     left = float(np.linalg.norm(target - X @ V))
-    # What rounding may have taken from it is added, so that it is not below the least possible.
+    # The rounding error is added, so that the value is not below the true minimum.
     return V, (left + float(error)) ** 2 if left > 0 else 0.0
 
 

@@ -1,8 +1,8 @@
-"""X'X and X'Y, of which searches over supports take what they need."""
+"""The squared loss in Gram form: rows of X'X on demand, and X'Y."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -14,16 +14,16 @@ from scipy.linalg.lapack import dpstrf
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import Design
 
-# The Gram matrix is formed at once when it takes no more than this ...
+# The whole Gram matrix is formed if it takes no more bytes than this ...
 _GRAM_BYTES = 1 << 28
-# ... once one row in so many was asked for: one by one they take that much longer.
-_ROWS_A_GRAM = 24
-# Up to here it is formed though n < d.
+# ... once 1 / _ROW_COST of its rows were requested: one by one, rows cost that much more.
+_ROW_COST = 24
+# It is formed for up to this many features even if n < d.
 _SMALL_D = 512
-# Rows that are kept otherwise take no more than this, or a share of what X would take.
+# Otherwise the latest rows are kept, up to this many bytes or this share of the size of X.
 _KEPT_BYTES, _KEPT_SHARE = 1 << 25, 1 / 64
-# From so many entries of X on, so many rows are computed together: that takes no longer than a few
-# of them one by one, as long as so many of them are asked for later.
+# If X has at least _AHEAD_ENTRIES entries, _AHEAD rows are computed together. That pays if at
+# least _LEAST_HITS of them are requested later.
 _AHEAD_ENTRIES, _AHEAD, _LEAST_HITS = 1 << 22, 16, 4
 # A column adds nothing to the selected ones up to s_p / A_pp = eps to this power.
 _NOTHING_LEFT = 2 / 3
@@ -55,8 +55,7 @@ def univariate_gains(B: Array, diagonal: Array) -> Array:
 def reduced_targets(Y: Array) -> Array:
     """Y times an orthogonal matrix, without the columns that this turns into zeros.
 
-    No squared loss can tell it from Y: one-hot targets of c classes, once centred, take c - 1
-    columns.
+    Squared losses are the same for both. Centred one-hot targets of c classes take c - 1 columns.
 
     >>> Y = np.array([[0.5, -0.5], [-0.5, 0.5]])
     >>> np.abs(reduced_targets(Y)).round(3)
@@ -100,7 +99,7 @@ def solve_positive(A_SS: Array, right: Array) -> Array:
 
 
 class GramRows:
-    """Rows of X'X on demand: all formed at once where that pays, else the latest ones kept."""
+    """Rows of X'X on demand: the whole matrix where that pays, else the latest rows are kept."""
 
     def __init__(self, design: Design, *, max_bytes: int | None = None) -> None:
         n, d = design.shape
@@ -111,7 +110,7 @@ class GramRows:
         row = self._dtype.itemsize * max(d, 1)
         kept = max(_KEPT_BYTES, int(_KEPT_SHARE * n * row)) if max_bytes is None else max_bytes
         self._capacity = max(1, kept // row)
-        self._asked = 0
+        self._n_requested = 0
         limit = _GRAM_BYTES if max_bytes is None else max_bytes
         self._formable = (d <= n or d <= _SMALL_D) and 8 * d * d <= limit
         self._guesses = not self._formable and n * d >= _AHEAD_ENTRIES and d > _AHEAD
@@ -129,14 +128,14 @@ class GramRows:
         return rows
 
     def row(self, p: int) -> NDArray[Any]:
-        """(X'X)[p, :] in the precision of the data; not to be changed."""
+        """(X'X)[p, :] in the precision of the data; callers must not change it."""
         if self._all is not None:
             return self._all[p]
         row = self._kept.get(p)
         return self._compute(np.array([p]))[0] if row is None else row
 
     def fetch(self, p: int, scores: Array) -> None:
-        """Have row p, and those of the other best ``scores`` with it while such guesses pay."""
+        """Compute row p, together with those of the best ``scores`` while such guesses pay."""
         if not self._guesses:
             return
         if p in self._kept:
@@ -150,15 +149,15 @@ class GramRows:
             self.prepare(np.union1d(top, p))
 
     def prepare(self, features: Index) -> None:
-        """Compute together those of the rows that are missing."""
+        """Compute the rows that are missing, all at once."""
         missing = [p for p in features.tolist() if p not in self._kept]
         if missing and self._all is None:
             self._compute(np.array(missing[: self._capacity]))
 
     def _compute(self, features: Index) -> NDArray[Any]:
-        """Compute rows, and keep them."""
-        self._asked += features.size
-        if self._formable and self._asked * _ROWS_A_GRAM > self._design.shape[1]:
+        """Compute rows and keep them."""
+        self._n_requested += features.size
+        if self._formable and self._n_requested * _ROW_COST > self._design.shape[1]:
             with self._lock:
                 if self._all is None:
                     self._all = self._design.gram()
@@ -173,8 +172,8 @@ class GramRows:
 
 
 @dataclass(frozen=True)
-class LeastSquares:
-    """What all supports of one problem share; build it with :meth:`of`.
+class GramProblem:
+    """The squared loss in Gram form, shared by all supports; build it with :meth:`of`.
 
     Attributes
     ----------
@@ -203,7 +202,7 @@ class LeastSquares:
     total: float
 
     @classmethod
-    def of(cls, design: Design, Y: Array, *, ridge: float = 0.0) -> LeastSquares:
+    def of(cls, design: Design, Y: Array, *, ridge: float = 0.0) -> GramProblem:
         """The problem with a centred design and centred targets Y."""
         diagonal = design.column_norms() ** 2 + ridge
         eps = machine_eps(design)
@@ -213,8 +212,7 @@ class LeastSquares:
         gram = GramRows(design)
         return cls(design, gram, B, diagonal, eps, share, share * diagonal, ridge, total)
 
-    def rows(self, features: Index) -> Array:
-        """A[features, :], with the ridge."""
-        rows = self.gram(features)
-        rows[np.arange(features.size), features] += self.ridge
-        return rows
+    def with_ridge(self, ridge: float) -> GramProblem:
+        """The same problem with another ridge; the rows of the Gram matrix are shared."""
+        diagonal = self.design.column_norms() ** 2 + ridge
+        return replace(self, ridge=ridge, diagonal=diagonal, negligible=self.share * diagonal)

@@ -1,4 +1,4 @@
-"""Selection of whole groups of features, with exact block gains.
+"""Local search over whole groups of features, with exact block gains.
 
 With F the features of the selected groups, adding the group g lowers the objective by
 trace(R_g' S_g^+ R_g) for S_g = A_gg - A_gF A_FF^-1 A_Fg and R_g = B_g - A_gF A_FF^-1 B_F.
@@ -6,109 +6,76 @@ trace(R_g' S_g^+ R_g) for S_g = A_gg - A_gF A_FF^-1 A_Fg and R_g = B_g - A_gF A_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from rowsparse._arrays import Array, Index, Mask
-from rowsparse.solvers.subset.gram import LeastSquares, first_best
-from rowsparse.solvers.subset.starts import End
+from rowsparse._arrays import Array, Index
+from rowsparse.solvers.subset.features import FeatureSearch
+from rowsparse.solvers.subset.gram import GramProblem, first_best
+from rowsparse.solvers.subset.local_search import LocalOptimum, LocalSearch
+from rowsparse.solvers.subset.rules import Rules
 from rowsparse.solvers.subset.support import SupportState
 
-# An exchange must gain more than so many rounding errors of ||Y||^2.
-_ROUNDING = 16
 # Numbers held at a time when exchanges are scored.
 _ENTRIES = 1 << 22
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What is asked for: k units, which may come in, and when to stop exchanging.
+def local_search(problem: GramProblem, rules: Rules, groups: Sequence[Index] | None) -> LocalSearch:
+    """The search over features, or over groups if any has more than one."""
+    if groups is None or all(len(group) == 1 for group in groups):
+        if groups is not None:
+            rules.exclude_all_but(np.concatenate(groups))
+        return FeatureSearch(problem, rules)
+    return GroupSearch(problem, rules, groups)
 
-    ``excluded`` and ``allowed`` are masks over features: those that must not be selected, and
-    those that may come in, which leaves out the included ones and columns of zeros.
+
+class GroupSearch:
+    """A :class:`~rowsparse.solvers.subset.local_search.LocalSearch` over whole groups.
+
+    Features to include and to exclude stand for their groups.
     """
 
-    k: int
-    include: tuple[int, ...]
-    excluded: Mask
-    allowed: Mask
-    enough: float
-    late: Callable[[], bool]
-
-    @classmethod
-    def of(
-        cls,
-        problem: LeastSquares,
-        k: int,
-        include: Sequence[int],
-        exclude: Sequence[int],
-        tol: float,
-        late: Callable[[], bool] = lambda: False,
-    ) -> Rules:
-        """From features that must and must not be selected, and a share of ||Y||^2."""
-        excluded: Mask = np.zeros(problem.diagonal.size, dtype=bool)
-        excluded[list(exclude)] = True
-        allowed = (problem.design.column_norms() > 0) & ~excluded
-        allowed[list(include)] = False
-        enough = max(tol, _ROUNDING * problem.eps) * problem.total
-        return cls(k, tuple(include), excluded, allowed, enough, late)
-
-    def bar_all_but(self, features: Index) -> None:
-        """Exclude every feature that is not among these."""
-        others = np.ones(self.allowed.size, dtype=bool)
-        others[features] = False
-        self.excluded[others] = True
-        self.allowed[others] = False
-
-
-class GroupEngine:
-    """Starts over groups; an :class:`~rowsparse.solvers.subset.starts.Engine`."""
-
-    def __init__(self, problem: LeastSquares, rules: Rules, groups: Sequence[Index]) -> None:
+    def __init__(self, problem: GramProblem, rules: Rules, groups: Sequence[Index]) -> None:
         self._problem, self._rules = problem, rules
         self._groups = [np.sort(np.asarray(group, dtype=np.intp)) for group in groups]
         included = np.zeros(problem.diagonal.size, dtype=bool)
         included[list(rules.include)] = True
-        has = [bool(included[group].any()) for group in self._groups]
-        barred = [bool(rules.excluded[group].any()) for group in self._groups]
-        self._fixed = tuple(g for g, inside in enumerate(has) if inside)
-        self._open = np.array([not (a or b) for a, b in zip(has, barred, strict=True)])
-        self._blocks = _Blocks.of(problem, self._groups)
-        self.size = rules.k - len(self._fixed)
-        self.units = np.flatnonzero(self._open)
+        fixed = np.array([included[group].any() for group in self._groups])
+        excluded = np.array([rules.excluded[group].any() for group in self._groups])
+        self._fixed = tuple(np.flatnonzero(fixed).tolist())
+        self._allowed = ~(fixed | excluded)
+        self._blocks = _GroupBlocks.of(problem, self._groups)
+        self.n_fixed = len(self._fixed)
+        self.size = rules.k - self.n_fixed
+        self.units = np.flatnonzero(self._allowed)
         self.total = problem.total
 
-    def run(self, kept: Sequence[int], barred: Sequence[int], pause: int) -> End:
-        return self.grown(kept, barred, self.size, pause)
+    def run(self, kept: Sequence[int], removed: Sequence[int], exchange_every: int) -> LocalOptimum:
+        return self._grown(kept, removed, self.size, exchange_every)
 
-    def grown(self, kept: Sequence[int], barred: Sequence[int], size: int, pause: int = 0) -> End:
-        """As :meth:`run`, to any size; what adds nothing does not come in."""
-        chosen = [*self._fixed, *kept]
-        full = len(self._fixed) + size
-        while len(chosen) < full:
-            g = self._next(chosen, barred)
-            if g is None and not barred:
-                break
-            barred = ()
+    def run_beam(self) -> LocalOptimum:
+        """Growth with exchanges at every size, which replaces a beam."""
+        return self.run((), (), 1)
+
+    def greedy_path(self) -> Iterator[LocalOptimum]:
+        units: tuple[int, ...] = ()
+        yield self._grown((), (), 0)
+        for size in range(1, self.size + 1):
+            g = self._best_addition([*self._fixed, *units], ())
             if g is None:
-                continue
-            chosen = [*chosen, g]
-            if pause and len(chosen) % pause == 0 and len(chosen) < full:
-                chosen = self._exchange(chosen)
-        chosen = self._exchange(chosen)
-        return End(self._state(chosen).objective, tuple(sorted(chosen[len(self._fixed) :])))
+                return
+            units = (*units, g)
+            yield self._grown(units, (), size)
 
-    def greedily(self, units: Sequence[int]) -> tuple[int, ...] | None:
-        """With the group that adds most, or None if none adds anything."""
-        g = self._next([*self._fixed, *units], ())
-        return None if g is None else (*units, g)
+    def regrow(self, kept: Sequence[int], removed: Sequence[int], size: int) -> LocalOptimum | None:
+        optimum = self._grown(kept, removed, size)
+        return optimum if len(optimum.units) == size else None
 
-    def without_least(self, units: Sequence[int]) -> tuple[int, ...]:
-        """Without the group that is missed least."""
+    def shrink(self, units: Sequence[int]) -> LocalOptimum:
         fixed = [*self._fixed]
         state = self._state([*fixed, *units])
         if state.inert:
@@ -118,22 +85,50 @@ class GroupEngine:
             starts = self._starts([*fixed, *units])[len(fixed) :]
             costs = [_removal_cost(state, slice(*ends)) for ends in pairwise(starts)]
         least = int(np.argmin(costs))
-        return (*units[:least], *units[least + 1 :])
+        fewer = (*units[:least], *units[least + 1 :])
+        return self._grown(fewer, (), len(fewer))
+
+    def support(self, units: Sequence[int], k: int) -> Index:
+        chosen = [*self._fixed, *units]
+        strength = self._gains([], SupportState(self._problem))
+        strength[chosen] = -np.inf
+        others = np.argsort(-strength, kind="stable")[: k - len(chosen)].tolist()
+        return np.sort(self._features([*chosen, *others]))
+
+    def state(self, support: Index) -> SupportState:
+        return SupportState(self._problem, support)
+
+    def _grown(
+        self, kept: Sequence[int], removed: Sequence[int], size: int, exchange_every: int = 0
+    ) -> LocalOptimum:
+        """``kept`` grown to a size, or as far as groups gain, and then exchanged."""
+        chosen = [*self._fixed, *kept]
+        full = self.n_fixed + size
+        while len(chosen) < full:
+            g = self._best_addition(chosen, removed)
+            if g is None and not removed:
+                break
+            removed = ()
+            if g is None:
+                continue
+            chosen = [*chosen, g]
+            if exchange_every and len(chosen) % exchange_every == 0 and len(chosen) < full:
+                chosen = self._exchange(chosen)
+        chosen = self._exchange(chosen)
+        units = tuple(chosen[self.n_fixed :])
+        return LocalOptimum(self._state(chosen).objective, units).in_order()
 
     def _starts(self, chosen: Sequence[int]) -> list[int]:
         """Where the features of each group begin, and where those of the last end."""
         starts: list[int] = np.cumsum([0, *(self._groups[g].size for g in chosen)]).tolist()
         return starts
 
-    def _next(self, chosen: Sequence[int], barred: Sequence[int]) -> int | None:
+    def _best_addition(self, chosen: Sequence[int], barred: Sequence[int]) -> int | None:
+        """The group, none of ``barred``, that gains most; None if none gains anything."""
         gains = self._gains(chosen)
         gains[list(barred)] = -np.inf
         g = first_best(gains, self._problem.eps)
         return g if gains[g] > self._problem.eps * self.total else None
-
-    def run_beam(self) -> End:
-        """Exchanges on the way up, in place of a beam."""
-        return self.run((), (), 1)
 
     def _state(self, chosen: Sequence[int]) -> SupportState:
         return SupportState(self._problem, self._features(chosen))
@@ -143,17 +138,17 @@ class GroupEngine:
 
     def _gains(self, chosen: Sequence[int], state: SupportState | None = None) -> Array:
         gains = self._blocks.gains(self._state(chosen) if state is None else state)
-        gains[~self._open] = -np.inf
+        gains[~self._allowed] = -np.inf
         gains[list(chosen)] = -np.inf
         return gains
 
     def _exchange(self, chosen: list[int]) -> list[int]:
-        """Best exchanges of one group for another, until none gains enough."""
+        """Apply the best exchange of one group for another until none gains."""
         state = self._state(chosen)
-        while not self._rules.late():
-            best = (self._rules.enough, -1, -1)
+        while not self._rules.deadline.expired():
+            best = (self._rules.min_gain, -1, -1)
             for i, gains in self._exchange_gains(chosen, state):
-                gains[~self._open] = -np.inf
+                gains[~self._allowed] = -np.inf
                 gains[chosen] = -np.inf
                 g = first_best(gains, self._problem.eps)
                 if gains[g] > best[0]:
@@ -162,7 +157,7 @@ class GroupEngine:
                 break
             trial = [*chosen[: best[1]], best[2], *chosen[best[1] + 1 :]]
             reached = self._state(trial)
-            if not reached.objective < state.objective:  # a gain of rounding alone
+            if not reached.objective < state.objective:  # the gain was rounding error
                 break
             chosen, state = trial, reached
         return chosen
@@ -170,8 +165,8 @@ class GroupEngine:
     def _exchange_gains(
         self, chosen: list[int], state: SupportState
     ) -> Iterator[tuple[int, Array]]:
-        """By place of the group that goes: what each group in its stead would gain."""
-        if state.inert:  # which of them are of use depends on what goes
+        """For each group that may leave, by position: what each group in its place gains."""
+        if state.inert:  # some of them become useful, depending on the group that leaves
             for i in range(len(self._fixed), len(chosen)):
                 without = self._state([*chosen[:i], *chosen[i + 1 :]])
                 yield i, self._blocks.gains(without) - (without.objective - state.objective)
@@ -187,22 +182,6 @@ class GroupEngine:
             slots = starts[begin : min(begin + step, len(chosen)) + 1]
             yield from enumerate(self._blocks.exchange_gains(state, left, T, slots), start=begin)
 
-    def support(self, units: Sequence[int]) -> Index:
-        """The features of exactly k groups: these, the fixed ones, and others if need be."""
-        return self.filled(units, self._rules.k)
-
-    def filled(self, units: Sequence[int], k: int) -> Index:
-        """The same for any k."""
-        chosen = [*self._fixed, *units]
-        strength = self._gains([], SupportState(self._problem))
-        strength[chosen] = -np.inf
-        others = np.argsort(-strength, kind="stable")[: k - len(chosen)].tolist()
-        return np.sort(self._features([*chosen, *others]))
-
-    def state(self, support: Index) -> SupportState:
-        """The problem on a support."""
-        return SupportState(self._problem, support)
-
 
 def _removal_cost(state: SupportState, slots: slice) -> float:
     """What the objective rises by without the features in these slots, trace(V_I' M_II^-1 V_I)."""
@@ -211,15 +190,15 @@ def _removal_cost(state: SupportState, slots: slice) -> float:
 
 
 @dataclass(frozen=True)
-class _Blocks:
+class _GroupBlocks:
     """The groups by their size: which they are, their features, and A_gg of each."""
 
-    problem: LeastSquares
+    problem: GramProblem
     n_groups: int
     parts: list[tuple[Index, Index, Array]]
 
     @classmethod
-    def of(cls, problem: LeastSquares, groups: Sequence[Index]) -> _Blocks:
+    def of(cls, problem: GramProblem, groups: Sequence[Index]) -> _GroupBlocks:
         sizes = np.array([len(group) for group in groups])
         parts = []
         for size in np.unique(sizes).tolist():
@@ -249,7 +228,7 @@ class _Blocks:
     def exchange_gains(
         self, state: SupportState, left: list[Array], T: Array, slots: list[int]
     ) -> Array:
-        """What each group gains in the stead of others, of which ``slots`` has where they begin.
+        """What each group gains in the place of others, of which ``slots`` has where they begin.
 
         Without the features I, S_g grows by T_Ig' M_II^-1 T_Ig and R_g by T_Ig' M_II^-1 V_I, and
         the objective by trace(V_I' M_II^-1 V_I). Entry (i, g) is for the i-th of the others.

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse.solvers.subset.gram import LeastSquares, independent, safe_ratio
+from rowsparse.solvers.subset.gram import GramProblem, independent, safe_ratio
 
 # Entries of A up to this size are safe in single precision.
 _SINGLE_LIMIT = 1e30
@@ -27,7 +27,7 @@ _SINGLE_LIMIT = 1e30
 _UPDATES_BEFORE_REFRESH = 32
 # Columns of A that are converted or scored at a time.
 _BLOCK = 8192
-# Columns whose exchanges are scored first, and prune the others.
+# Columns whose exchanges are scored first; the best of them rules out most others.
 _FIRST = 256
 # Gains that differ by less than this share of ||Y||^2 are ties.
 _TIE = 1e-13
@@ -66,7 +66,7 @@ class SupportState:
     """
 
     def __init__(
-        self, problem: LeastSquares, support: Iterable[int] = (), *, capacity: int = 0
+        self, problem: GramProblem, support: Iterable[int] = (), *, capacity: int = 0
     ) -> None:
         self.problem = problem
         self.basis: list[int] = []
@@ -83,11 +83,11 @@ class SupportState:
 
     @property
     def nbytes(self) -> int:
-        """Memory that a copy takes, more or less."""
+        """Approximate memory of a copy, in bytes."""
         return int(self._A.nbytes + self._R.nbytes)
 
     def copy(self) -> SupportState:
-        """A state to be changed on its own."""
+        """A copy that can be changed independently."""
         twin = copy(self)
         for name in ("_A", "_R", "s", "basis", "inert"):
             setattr(twin, name, getattr(self, name).copy())
@@ -121,7 +121,7 @@ class SupportState:
 
     # --------------------------------------------------------------- from scratch
     def _place(self, slot: int, p: int) -> None:
-        """Make p the feature of a slot, the next free one perhaps."""
+        """Make p the feature of a slot; the slot after the last appends it."""
         if slot == len(self.basis):
             if slot == self._A.shape[0]:
                 self._A = np.concatenate([self._A, np.empty_like(self._A)])
@@ -158,7 +158,7 @@ class SupportState:
             self.s[columns] -= np.einsum("ip,ip->p", half, half)
             self._R[:, columns] -= self.V.T @ A_S
         self._updates = 0
-        self._clean()
+        self._finish_update()
 
     def _root(self) -> Array:
         """The Cholesky factor of A_SS, after moving dependent features to ``inert``."""
@@ -177,8 +177,8 @@ class SupportState:
         self._A[: kept.size] = self._A[kept]
         return np.asarray(cholesky(A_SS[np.ix_(kept, kept)], lower=True))
 
-    def _clean(self) -> None:
-        """Refresh if it is time; put in what is known of the selected features."""
+    def _finish_update(self) -> None:
+        """Refresh after many updates; set s and R of the basis to zero, which is exact."""
         if self._updates >= _UPDATES_BEFORE_REFRESH:
             self.refresh()
             return
@@ -210,11 +210,11 @@ class SupportState:
         row /= left
         self.s -= row
         self._place(m, p)
-        self._clean()
+        self._finish_update()
         return True
 
     def remove(self, feature: int) -> None:
-        """Deselect a feature; inert ones that its absence makes useful take their place."""
+        """Deselect a feature; inert ones that this makes independent join the basis."""
         if feature in self.inert:
             self.inert.remove(feature)
             return
@@ -230,13 +230,13 @@ class SupportState:
         self._A[i] = self._A[last]
         self.basis[i] = self.basis[last]
         del self.basis[last]
-        self._clean()
+        self._finish_update()
         for q in [q for q in self.inert if self.s[q] > self.problem.negligible[q]]:
             self.inert.remove(q)
             self.add(q)
 
     def exchange(self, out: int, p: int) -> bool:
-        """A basis feature for another one, at once; whether that was possible."""
+        """Replace a basis feature by p; False, and no change, if p depends on the others."""
         i, m = self.basis.index(out), len(self.basis)
         pivot, share = self.M[i, i], self.M[:, i] / self.M[i, i]
         M = self.M - share[:, None] * self.M[i]
@@ -260,10 +260,10 @@ class SupportState:
         V[i] = 0.0
         self.V = V + column[:, None] * v_p
         self._place(i, p)
-        self._clean()
+        self._finish_update()
         return True
 
-    # --------------------------------------------------------------- what they would do
+    # --------------------------------------------------------------- gains of changes
     def addition_gains(self) -> Array:
         """What adding each feature would take off the objective; -inf for the selected."""
         gains = self._gains()
@@ -282,7 +282,7 @@ class SupportState:
         return np.append(costs, np.zeros(len(self.inert)))
 
     def _replaceable(self) -> Mask:
-        """Which of the basis an inert feature would stand in for: their removal costs nothing."""
+        """Which basis features an inert one can replace: removing them costs nothing."""
         scale = np.sqrt(self.problem.diagonal)
         T = self.M @ self._A[: len(self.basis), self.inert]
         weights = np.abs(T) * scale[self.basis][:, None]
@@ -325,14 +325,14 @@ class SupportState:
         return gains
 
     def best_exchange(
-        self, enough: float, allowed: Mask, *, fixed: int = 0, effort: Effort = "best"
+        self, min_gain: float, allowed: Mask, *, fixed: int = 0, effort: Effort = "best"
     ) -> Exchange | None:
-        """The exchange that gains most, if that is more than ``enough``; ties to low indices.
+        """The exchange that gains most, if that is more than ``min_gain``; ties to low indices.
 
         Only features ``allowed`` come in and the first ``fixed`` of the basis stay. A column is
         scored only if a bound on its exchanges is above the best of those scored before. Of the
-        efforts, "quick" is content with the best of the columns whose bounds are the highest,
-        if there is any gain, and "glance" looks at no others.
+        efforts, "quick" stops after the columns with the highest bounds if one of them gains, and
+        "glance" always does.
         """
         slots = np.arange(fixed, len(self.basis))
         if slots.size == 0:
@@ -342,9 +342,9 @@ class SupportState:
         added[self.basis] = 0.0
         costs = np.einsum("ic,ic->i", self.V, self.V)[slots] / np.diag(self.M)[slots]
         bound = self._exchange_bound(added, float(costs.min()))
-        columns = np.flatnonzero(bound > enough)
+        columns = np.flatnonzero(bound > min_gain)
         slack = _TIE * self.problem.total
-        best, tops, scored = enough, np.empty(0), columns[:0]
+        best, tops, scored = min_gain, np.empty(0), columns[:0]
         size = _FIRST
         while columns.size:
             block = columns
@@ -353,11 +353,11 @@ class SupportState:
             top = self._score(slots, block, added).max(axis=0)
             scored, tops = np.append(scored, block), np.append(tops, top)
             best = max(best, float(top.max()))
-            if effort == "glance" or (effort == "quick" and best > enough):
+            if effort == "glance" or (effort == "quick" and best > min_gain):
                 break
             bound[block], size = -np.inf, _BLOCK
             columns = columns[bound[columns] > best - slack]
-        if best <= enough:
+        if best <= min_gain:
             return None
         p = int(scored[tops >= best - slack].min())
         gains = self._score(slots, np.array([p]), added)[:, 0]

@@ -32,7 +32,7 @@ _ZERO = 1e-10
 
 @dataclass
 class ThresholdedCovariance:
-    """What the surviving covariances say of the features.
+    """Scores from the covariances above the threshold.
 
     ``scores`` rank all of them; ``n_pairs`` is the number of entries above the diagonal that
     survived and ``eigenvalue`` the largest one. Without a pair the scores are the variances'.
@@ -62,7 +62,7 @@ def covariance_thresholding(
     -----
     An eigenvector lives on one connected component of the graph of survivors. The features of
     the component with the largest eigenvalue come first, then those of the next one, and so on;
-    what no eigenvector reaches follows by variance.
+    features outside of all eigenvectors follow by variance.
     """
     variances = design.column_norms() ** 2 / design.shape[0]
     values, vectors = leading_spectrum(design, 1)
@@ -122,11 +122,11 @@ def _by_component(
     members = {c: by_label[ends[c] - size[c] : ends[c]] for c in np.flatnonzero(size > 1)}
     for c, features in members.items():
         value[c], v[features] = _leading(upper[features][:, features])
-    # A lone feature of eigenvalue 0 says nothing.
-    told = np.flatnonzero((size > 1) | (value > 0))
+    # A single feature of eigenvalue 0 has no eigenvector to rank by.
+    ranked = np.flatnonzero((size > 1) | (value > 0))
     place = np.full(count, fallback.size)
     np.minimum.at(place, label[fallback], np.arange(fallback.size))
-    first, *others = told[by_variance(value[told], -place[told], eps)]
+    first, *others = ranked[by_variance(value[ranked], -place[ranked], eps)]
     order = []
     for c in (first, *others):
         features = members[c] if c in members else np.flatnonzero(label == c)

@@ -26,7 +26,7 @@ _EQUAL = 1e-12
 
 @dataclass
 class Relevance:
-    """The probability that each feature is relevant.
+    """The probability that each feature is relevant (Roffo et al.).
 
     ``slope`` is the derivative of the log-likelihood, which orders features whose probability
     is at the same end of [0, 1]; ``history`` is the log-likelihood, round by round.
@@ -45,7 +45,7 @@ def nearness(Z: Array, Y: Array) -> Array:
     """
     means = (Y.T @ Z) / Y.sum(axis=0)[:, None]
     centre = means.mean(axis=0)
-    # sum_j (x - mu_j)^2 around the mean of the mu_j, which cancels nothing.
+    # sum_j (x - mu_j)^2, computed around the mean of the mu_j to avoid cancellation.
     apart = Y.shape[1] * (Z - centre) ** 2 + ((means - centre) ** 2).sum(axis=0)
     own = (Z - means[Y.argmax(axis=1)]) ** 2
     return np.minimum(np.where(apart > 0, own / np.where(apart > 0, apart, 1.0), 1 / Y.shape[1]), 1)
@@ -122,8 +122,8 @@ def ilfs(
 def most_likely(counts: Array, first: Array, second: Array) -> Array:
     """argmax over g in [0, 1] of sum_t N_t log(first_t g + second_t (1 - g)), by bisection.
 
-    The log-likelihood is concave in g: this is where expectation-maximisation ends, whatever
-    it starts from.
+    The log-likelihood is concave in g, so expectation-maximisation converges to the same value
+    from any start.
     """
     low, high = np.zeros(counts.shape[1]), np.ones(counts.shape[1])
     for _ in range(_BISECTIONS):

@@ -30,7 +30,7 @@ _SMOOTHING = 1e-4
 
 
 class _Space(Protocol):
-    """The side of Z on which the eigenproblem is small."""
+    """The eigenproblem in the smaller of its two dimensions, n or d."""
 
     rank: int
 
@@ -48,7 +48,7 @@ def slap(
     *,
     gamma: float,
     n_neighbors: int,
-    alpha: float | None,
+    similarity_weight: float | None,
     max_iter: int,
     tol: float,
     monitor: Monitor = silent,
@@ -68,8 +68,8 @@ def slap(
         root of their mean variance, so that units do not matter.
     n_neighbors : int
         Number of similar samples of each one, which chooses its alpha_i in every round.
-    alpha : float or None
-        The same alpha for all samples and rounds instead; then the objective never rises.
+    similarity_weight : float or None
+        The same alpha_i for all samples and rounds instead; then the objective never rises.
     max_iter, tol : int, float
         Limit on the rounds, and the relative change of the row norms, taken together, at which
         they stop.
@@ -87,7 +87,7 @@ def slap(
     m = min(m, space.rank)
     unit = np.sqrt(mean_variance(design))
     gamma *= unit
-    S, alphas = similarities(space.coordinates(), groups, n_neighbors, alpha)
+    S, alphas = similarities(space.coordinates(), groups, n_neighbors, similarity_weight)
     # A penalty below the rounding error of Z'LZ would leave M singular.
     least = 1e-13 * float(np.sum(design.column_norms() ** 2))
     weights, norms = np.full(d, unit), np.zeros(d)
@@ -97,7 +97,7 @@ def slap(
         last, norms = norms, row_norms(W)
         smooth = np.hypot(norms, _SMOOTHING / unit)
         weights = 0.5 / smooth
-        S, alphas = similarities(ZW, groups, n_neighbors, alpha)
+        S, alphas = similarities(ZW, groups, n_neighbors, similarity_weight)
         apart = 2.0 * float(np.sum(ZW * (laplacian(S) @ ZW)))
         spread = float(alphas @ np.asarray(S.power(2).sum(axis=1)).ravel())
         history.append(apart + spread + gamma * float(smooth.sum()))
@@ -123,20 +123,21 @@ def laplacian(S: Any) -> Any:
 
 # ----------------------------------------------------------------------------- similarities
 def similarities(
-    coordinates: Array, groups: list[Index], n_neighbors: int, alpha: float | None
+    coordinates: Array, groups: list[Index], n_neighbors: int, similarity_weight: float | None
 ) -> tuple[Any, Array]:
-    """S (n x n, sparse) and the alpha of each sample, from the places of all samples."""
+    """S (n x n, sparse) and the alpha_i of each sample, from the coordinates of all samples."""
     n = coordinates.shape[0]
     rows, columns, values = [np.empty(0, np.intp)], [np.empty(0, np.intp)], [np.empty(0)]
     alphas = np.zeros(n)
     for group in groups:
         for part, distance in _distances(coordinates[group]):
             samples = group[part]
-            if alpha is None:
+            if similarity_weight is None:
                 near, weight, alphas[samples] = nearest(distance, min(n_neighbors, group.size - 2))
             else:
                 near = np.broadcast_to(np.arange(group.size), distance.shape)
-                weight, alphas[samples] = simplex_rows(-distance / (2.0 * alpha)), alpha
+                weight = simplex_rows(-distance / (2.0 * similarity_weight))
+                alphas[samples] = similarity_weight
             row, place = np.nonzero(weight)
             rows.append(samples[row])
             columns.append(group[near[row, place]])
@@ -162,10 +163,10 @@ def _distances(points: Array) -> Iterator[tuple[slice, Array]]:
 
 
 def nearest(distance: Array, K: int) -> tuple[Index, Array, Array]:
-    """The K nearest of each row, their similarities, and the alpha that gives K of them.
+    """The K nearest of each row, their similarities, and the alpha_i that gives K of them.
 
     s_ij = (d_(K+1) - d_ij) / (K d_(K+1) - sum_{h <= K} d_(h)), or 1/K where all these distances
-    are one. With fewer than three samples there is but one other.
+    are equal. For K < 1, in a class of two samples, the other sample has similarity 1.
     """
     if K < 1:
         return (
@@ -186,7 +187,7 @@ def nearest(distance: Array, K: int) -> tuple[Index, Array, Array]:
 
 
 def simplex_rows(V: Array) -> Array:
-    """Project every row on the simplex; -inf stays at 0.
+    """Project every row on the probability simplex; entries of -inf become 0.
 
     >>> simplex_rows(np.array([[-np.inf, 1.0, 0.5]]))
     array([[0.  , 0.75, 0.25]])
@@ -254,12 +255,12 @@ def _generalised(A: Array, M: Array, m: int) -> Array:
     reduced = solve_triangular(T, half.T, lower=True)
     size = M.shape[0]
     theta, vectors = eigh((reduced + reduced.T) / 2.0, subset_by_index=(max(size - m, 0), size - 1))
-    # Directions in which A is nothing but rounding error cannot be scaled.
+    # Directions in which A is only rounding error cannot be scaled to unit length.
     kept = theta > theta[-1] * size * np.finfo(np.float64).eps
     theta, vectors = theta[kept][::-1], vectors[:, kept][:, ::-1]
     return np.asarray(solve_triangular(T, vectors, lower=True, trans="T") / np.sqrt(theta))
 
 
 def _rank(values: Array, design: Design) -> int:
-    """How many eigenvalues of Z'Z or ZZ', which rise, are not rounding error."""
+    """Number of eigenvalues of Z'Z or ZZ' (ascending) that are not rounding error."""
     return int(np.sum(values > values[-1] * max(design.shape) * machine_eps(design)))

@@ -1,4 +1,4 @@
-"""What subspaces with few non-zero rows have in common.
+"""What the solvers for subspaces with few non-zero rows share.
 
 Both FSPCA and S2DFS raise tr(W'AW) over W'W = I with at most k non-zero rows, where
 
@@ -138,7 +138,7 @@ def mean_variance(design: Design) -> float:
     return float((norms**2).sum() / (np.count_nonzero(norms) * design.shape[0]))
 
 
-def spread(rows: Index, W_rows: Array, d: int) -> Array:
+def matrix_from_rows(rows: Index, W_rows: Array, d: int) -> Array:
     """W (d x m) from its non-zero rows."""
     W = np.zeros((d, W_rows.shape[1]))
     W[rows] = W_rows
@@ -146,7 +146,7 @@ def spread(rows: Index, W_rows: Array, d: int) -> Array:
 
 
 def same_set(first: Index, second: Index) -> bool:
-    """Whether two choices of rows are one."""
+    """Whether two arrays hold the same rows, in any order."""
     return bool(np.array_equal(np.sort(first), np.sort(second)))
 
 

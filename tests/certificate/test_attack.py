@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,13 +20,22 @@ from rowsparse import TopK
 from rowsparse.certificate import verify
 
 
+def broken_claims(seeds):
+    broken = {seed: judge(draw(seed)).broken for seed in seeds}
+    return {seed: what for seed, what in broken.items() if what}
+
+
+def test_what_is_said_of_fixed_cases_is_true():
+    assert broken_claims(range(40)) == {}
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(4))
-def test_what_is_said_of_fixed_cases_is_true(part):
-    broken = {seed: judge(draw(seed)).broken for seed in range(part, 1200, 4)}
-    assert {seed: what for seed, what in broken.items() if what} == {}
+def test_what_is_said_of_more_fixed_cases_is_true(part):
+    assert broken_claims(range(40 + part, 1200, 4)) == {}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(2**20, 2**32 - 1))
 def test_what_is_said_of_any_case_is_true(seed):
     assert judge(draw(seed)).broken == []
@@ -55,11 +65,11 @@ def test_a_false_claim_would_be_found(monkeypatch):
 
     def boasting(self, *arguments):
         bound = honest(self, *arguments)
-        return type(bound)(1.02 * bound.value, bound.q, bound.k_th, bound.next_one)
+        return replace(bound, value=1.02 * bound.value)
 
     monkeypatch.setattr(Candidates, "bound", boasting)
-    broken = [what for seed in range(150) for what in judge(draw(seed)).broken]
-    assert "bound above the optimum" in broken
+    broken = broken_claims(range(30))
+    assert any("bound above the optimum" in claims for claims in broken.values())
 
 
 # ------------------------------------------------------------- what an earlier version got wrong

@@ -1,0 +1,101 @@
+"""Small problems, their best choice by enumeration, and a proof with the settings of a test."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from rowsparse._deadline import NO_DEADLINE
+from rowsparse.design import make_design
+from rowsparse.solvers.proof.branch import BranchAndBound
+from rowsparse.solvers.proof.candidates import Candidates
+from rowsparse.solvers.proof.diagonal import uniform_diagonal
+from rowsparse.solvers.proof.nodes import ProofOptions
+
+NONE = np.zeros(0, dtype=np.intp)
+
+
+def value_of(X, Y, S, ridge):
+    X_S = X[:, list(S)].astype(np.float64)
+    A = X_S.T @ X_S + ridge * np.eye(len(S))
+    B = X_S.T @ Y
+    return np.vdot(Y, Y) - np.vdot(B, np.linalg.solve(A, B))
+
+
+def best_choice(X, Y, k, ridge, include=(), exclude=()):
+    supports = [
+        S
+        for S in combinations(range(X.shape[1]), k)
+        if set(include) <= set(S) and not set(exclude) & set(S)
+    ]
+    values = [value_of(X, Y, S, ridge) for S in supports]
+    best = int(np.argmin(values))
+    return values[best], supports[best]
+
+
+def random_problem(rng, n=None, d=None, c=None):
+    """X and Y of any size and scale, at times with equal or zero columns."""
+    n = n or int(rng.integers(3, 12))
+    d = d or int(rng.integers(2, 9))
+    c = c or int(rng.integers(1, 4))
+    X = rng.standard_normal((n, d))
+    if rng.random() < 0.5:
+        X += rng.uniform(0, 3) * rng.standard_normal((n, 1))
+    if rng.random() < 0.2:
+        X[:, -1] = X[:, 0]
+    if rng.random() < 0.1:
+        X[:, 0] = 0.0
+    return X * 10.0 ** rng.uniform(-2, 2), rng.standard_normal((n, c)) * 10.0 ** rng.uniform(-2, 2)
+
+
+def random_ridge(rng, X):
+    return 10.0 ** rng.uniform(-3, 2) * max(np.linalg.norm(X) ** 2 / X.shape[1], 1e-6)
+
+
+def candidates(X, Y, ridge, features=None):
+    design, _ = make_design(X, center=False, scale=False)
+    return Candidates.of(design, Y, ridge, features)
+
+
+def prove(
+    X,
+    Y,
+    k,
+    ridge,
+    *,
+    include=(),
+    exclude=(),
+    start=None,
+    gap_tol=1e-6,
+    deadline=NO_DEADLINE,
+    keep_proof=False,
+    keep_on_interrupt=False,
+    monitor=lambda progress: False,
+    n_jobs=None,
+):
+    """Branch and bound on X and Y as they are."""
+    include = np.array(include, dtype=np.intp)
+    keep = np.setdiff1d(np.arange(X.shape[1]), exclude)
+    problem = candidates(X, Y, ridge, keep)
+    diagonal = uniform_diagonal(problem, k, include)
+    if diagonal is not None:
+        problem = problem.with_diagonal(diagonal)
+    if start is None:
+        start = np.concatenate([include, np.setdiff1d(keep, include)])[:k]
+    return BranchAndBound(
+        problem,
+        start,
+        value_of(X, Y, start, ridge),
+        include=include,
+        options=ProofOptions(k, gap_tol, keep_proof),
+        deadline=deadline,
+        keep_on_interrupt=keep_on_interrupt,
+        refit=lambda S: value_of(X, Y, S, ridge),
+        monitor=monitor,
+        n_jobs=n_jobs,
+    ).run()
+
+
+def is_closed(proof, gap_tol=1e-6):
+    return proof.objective - proof.lower_bound <= gap_tol * proof.objective

@@ -1,0 +1,136 @@
+"""Branch and bound: the best choice of all, proven, or a valid bound."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rowsparse._deadline import Deadline
+from rowsparse.design import make_design
+from rowsparse.solvers.proof import tree
+from rowsparse.solvers.subset.exchange import forward
+
+from .problems import best_choice, is_closed, prove, random_problem, random_ridge
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_proof_equals_exhaustive_search_and_its_bound_is_never_above(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = random_problem(rng)
+    d = X.shape[1]
+    k = int(rng.integers(1, d + 1))
+    ridge = random_ridge(rng, X)
+    best, _ = best_choice(X, Y, k, ridge)
+    # The last two by all their pairs: at once, after a relaxation, or never.
+    few, pairs = [(tree._FEW_PAIRED, tree._MAX_PAIRED), (0, tree._MAX_PAIRED), (0, 0)][seed % 3]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tree, "_FEW_PAIRED", few)
+        patch.setattr(tree, "_MAX_PAIRED", pairs)
+        proof = prove(X, Y, k, ridge)
+    total = np.vdot(Y, Y)
+    assert proof.lower_bound <= best
+    assert is_closed(proof) or best <= 1e-6 * total
+    assert proof.objective == pytest.approx(best, rel=2e-6, abs=1e-9 * total)
+    assert 0 <= proof.root_bound <= best
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_include_and_exclude_are_honoured_and_the_rest_is_optimal(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = random_problem(rng, d=7)
+    k = int(rng.integers(2, 5))
+    order = rng.permutation(7)
+    include, exclude = np.sort(order[: k - 1][: rng.integers(0, k)]), np.sort(order[-2:])
+    ridge = 0.1 * np.linalg.norm(X) ** 2 / 7
+    best, _ = best_choice(X, Y, k, ridge, include.tolist(), exclude.tolist())
+    proof = prove(X, Y, k, ridge, include=include, exclude=exclude)
+    assert set(include) <= set(proof.support)
+    assert not set(exclude) & set(proof.support)
+    assert proof.lower_bound <= best
+    assert proof.objective == pytest.approx(best, rel=2e-6)
+
+
+def test_stopped_early_the_bound_is_still_valid():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((40, 14)), rng.standard_normal((40, 2))
+    ridge = 2.0
+    best, _ = best_choice(X, Y, 4, ridge)
+    full = prove(X, Y, 4, ridge)
+    bounds = []
+    for limit in range(1, full.nodes + 1, max(full.nodes // 8, 1)):
+        proof = prove(X, Y, 4, ridge, monitor=lambda p, limit=limit: p.nodes >= limit)
+        assert proof.lower_bound <= best <= proof.objective + 1e-12
+        bounds.append(proof.lower_bound)
+    assert is_closed(full)
+    assert full.nodes > 8
+    assert bounds[0] < full.lower_bound
+
+
+def test_gap_tolerance_is_what_is_proven():
+    rng = np.random.default_rng(1)
+    X, Y = rng.standard_normal((40, 30)), rng.standard_normal((40, 2))
+    loose, tight = prove(X, Y, 5, 2.0, gap_tol=0.02), prove(X, Y, 5, 2.0)
+    assert is_closed(loose, 0.02)
+    assert loose.nodes < tight.nodes
+    assert loose.lower_bound >= 0.98 * loose.objective
+    assert tight.lower_bound >= (1 - 1e-6) * tight.objective
+
+
+def test_time_limit_stops():
+    rng = np.random.default_rng(1)
+    X, Y = rng.standard_normal((60, 400)), rng.standard_normal((60, 3))
+    proof = prove(X, Y, 10, 1.0, deadline=Deadline(0.2))
+    assert not is_closed(proof)
+    assert 0 < proof.lower_bound < proof.objective
+
+
+def test_float32_bound_is_below_the_optimum_of_the_same_numbers():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((50, 9)).astype(np.float32)
+    Y = rng.standard_normal((50, 2))
+    best, _ = best_choice(X, Y, 3, 5.0)
+    proof = prove(X, Y, 3, 5.0)
+    assert proof.lower_bound <= best
+    assert proof.objective == pytest.approx(best)
+
+
+def test_without_a_ridge_more_samples_than_features_can_be_proven():
+    rng = np.random.default_rng(5)
+    X, Y = rng.standard_normal((60, 9)), rng.standard_normal((60, 2))
+    best, support = best_choice(X, Y, 3, 0.0)
+    proof = prove(X, Y, 3, 0.0)
+    assert is_closed(proof)
+    assert tuple(proof.support) == support
+    assert proof.lower_bound <= best
+    assert proof.objective == pytest.approx(best, rel=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "alpha", "optimum"),
+    [
+        ("srbct", 2.0, 39.1921),
+        ("leu", 2.0, 13.7989),
+        ("prostate_ge", 2.0, 26.9465),
+        ("lymphoma", 2.0, 53.7138),
+        ("carcinom", 2.0, 127.2977),
+        ("lung", 2.0, 71.8208),
+        ("leu", 0.5, 7.1155),
+        ("prostate_ge", 0.5, 16.5523),
+    ],
+)
+def test_known_optima_of_five_features_are_proven(benchmark_data, name, alpha, optimum):
+    X, y = benchmark_data(name)
+    X = X[:, X.std(axis=0) > 0]
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    Y = np.eye(y.max() + 1)[y]
+    Y = Y - Y.mean(axis=0)
+    ridge = alpha * len(X)
+    design, _ = make_design(X, center=False, scale=False)
+    start = forward(design, Y, 5, ridge=ridge)
+    proof = prove(X, Y, 5, ridge, start=start, deadline=Deadline(60.0))
+    assert is_closed(proof)
+    assert proof.objective == pytest.approx(optimum, abs=6e-5)
