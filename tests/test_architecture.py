@@ -67,10 +67,6 @@ IMPORT_ALL_PUBLIC = "from rowsparse import *\nfrom rowsparse.datasets import *"
 
 # Modules without a test file of their own. Never add one: write the tests.
 WITHOUT_TESTS = {
-    "certificate.checking",
-    "certificate.data",
-    "certificate.proof",
-    "certificate.steps",
     "selectors.base.messages",
     "selectors.base.problem",
     "selectors.base.sample",
@@ -106,19 +102,9 @@ WITHOUT_TESTS = {
     "solvers.l21.robust_loss",
     "solvers.l21.splitting",
     "solvers.l21.working_set",
-    "solvers.proof.branch",
-    "solvers.proof.completion",
-    "solvers.proof.nodes",
-    "solvers.proof.prover",
-    "solvers.proof.relaxation",
-    "solvers.proof.tree",
     "solvers.proximal",
     "solvers.solution",
     "solvers.sparse.rpfs",
-    "solvers.subset.gram",
-    "solvers.subset.groups",
-    "solvers.subset.starts",
-    "solvers.subset.support",
 }
 
 
