@@ -6,8 +6,6 @@ from importlib import import_module
 
 from reproduction.declare import Paper
 
-__all__ = ["PAPERS", "get_paper"]
-
 # One module each, in the order of their years; last the table of all methods.
 PAPERS = ("nie2010", "cai2013", "kong2014", "an2021", "xu2023", "league")
 

@@ -1,113 +1,152 @@
-"""The experiment that all five papers share: accuracy over the number of features."""
+"""The experiment of all papers and of the league table: accuracy over the number of features."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import RidgeClassifier
-from sklearn.model_selection import (
-    KFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
 
-from reproduction.declare import Row, Task
+from benchmarks.peers.selectors import PEERS, make_peer
+from reproduction.declare import Contender, Row, RunTask, Size
+from reproduction.runner import limited
+from rowsparse._arrays import Array
 from rowsparse.datasets import load
-from rowsparse.evaluation import SelectionCurve, selection_curve
-from rowsparse.selectors import get_selector, selector_info
+from rowsparse.evaluation import PROTOCOLS, SelectionCurve, evaluate_split, folds
+from rowsparse.selectors import get_selector
 
-__all__ = ["accuracy_rows", "judges"]
-
-# The number of samples from which on libsvm is too slow and liblinear takes its place.
+# From this number of samples on, libsvm is too slow and liblinear is used instead.
 _MANY = 4000
+# From data set, method, protocol and repetition to the options of a task; None: it is not run.
+Plan = Callable[[str, str, str, int], Mapping[str, Any] | None]
 
 
-def judges(names: list[str], n: int, task: str, trees: int = 100) -> dict[str, Any]:
+def accuracy_tasks(
+    experiment: str,
+    size: Size,
+    datasets: Iterable[str],
+    contenders: Mapping[str, Contender],
+    plan: Plan,
+    *,
+    repeats: int | None = None,
+) -> list[RunTask]:
+    """One task for each data set, contender, protocol and repetition that the plan has.
+
+    Parameters
+    ----------
+    experiment : str
+        Its name.
+    size : Size
+        Data sets, methods (option ``methods``) and number of repetitions.
+    datasets : iterable of str
+        All data sets of the experiment.
+    contenders : dict of str to Contender
+        All methods of the experiment.
+    plan : callable
+        From data set, method, protocol and repetition to the options of :func:`judged_curve`,
+        or to None if this is not run. ``params`` in them replace those of the contender.
+    repeats : int, optional
+        Repetitions, if not those of the size.
+    """
+    return [
+        RunTask(
+            experiment,
+            dataset,
+            method,
+            repeat,
+            {
+                "selector": contender.selector,
+                "params": dict(contender.params),
+                "protocol": protocol,
+                **options,
+            },
+        )
+        for repeat in range(size.repeats if repeats is None else repeats)
+        for dataset in filter(size.keeps, datasets)
+        for method, contender in size.chosen(contenders).items()
+        for protocol in PROTOCOLS
+        if (options := plan(dataset, method, protocol, repeat)) is not None
+    ]
+
+
+def classifiers(names: list[str], n: int, kind: str, trees: int = 100) -> dict[str, Any]:
     """The classifiers that the papers use, by the names of their tables."""
-    machine: Any = SVC(kernel="linear", C=1.0)
-    if n > _MANY:
-        machine = LinearSVC(C=1.0, random_state=0)
+    machine: Any = LinearSVC(C=1.0, random_state=0) if n > _MANY else SVC(kernel="linear", C=1.0)
     known = {
         "1-NN": KNeighborsClassifier(n_neighbors=1),
         "3-NN": KNeighborsClassifier(n_neighbors=3),
-        "linear SVM": machine,
-        # The ridge only keeps the solution apart where columns depend on each other.
+        "linear SVM": OneVsRestClassifier(machine) if kind == "multilabel" else machine,
+        # The ridge only makes the solution unique where columns depend on each other.
         "least squares": RidgeClassifier(alpha=1e-6),
         "random forest": RandomForestClassifier(trees, random_state=0),
     }
-    wrapped = {"linear SVM"} if task == "multilabel" else set()
-    return {
-        name: OneVsRestClassifier(known[name]) if name in wrapped else known[name] for name in names
-    }
+    return {name: known[name] for name in names}
 
 
-def accuracy_rows(task: Task) -> list[Row]:
-    """One method on one data set, over all k and folds of one repetition.
+def judged_curve(task: RunTask, X: Array, y: Array, kind: str) -> SelectionCurve:
+    """All k, folds and classifiers of one repetition.
 
-    The options are ``ks``; ``estimators``; ``protocol``; ``params`` of the selector; and
-    either ``folds`` or ``train_share`` with ``splits``.
+    The options of the task are ``selector`` with its ``params``; ``ks``; ``estimators``;
+    ``protocol``; either ``folds`` or ``train_share`` with ``splits``; and, if wanted, the number of
+    ``trees`` of a forest and ``fold_limit``, seconds of the processor for one selection.
     """
-    data = load(task.dataset, download=False)
-    options = dict(task.options)
-    ks = [k for k in options["ks"] if k <= data.X.shape[1]]
-    selector = get_selector(_base(task.method), 1, **options.get("params", {}))
-    curve = selection_curve(
-        {task.method: selector},
-        data.X,
-        data.y,
-        ks,
-        judges(options["estimators"], data.X.shape[0], data.task),
-        cv=_folds(options, data.task, task.split),
-        protocol=options["protocol"],
-        random_state=task.split,
-    )
-    return _rows(curve, task)
-
-
-def _base(method: str) -> str:
-    """The selector behind the name of a method: ``rfs (gamma 1)`` is an ``rfs``."""
-    return selector_info(method.partition(" ")[0]).name
-
-
-def _folds(options: dict[str, Any], task: str, seed: int) -> Any:
-    classes = task == "classification"
-    if "train_share" in options:
-        kind = StratifiedShuffleSplit if classes and options.get("stratify", True) else ShuffleSplit
-        return kind(options["splits"], train_size=options["train_share"], random_state=seed)
-    kind = StratifiedKFold if classes else KFold
-    return kind(options["folds"], shuffle=True, random_state=seed)
-
-
-def _rows(curve: SelectionCurve, task: Task) -> list[Row]:
-    """Means over the folds of one repetition: the spread of interest is between repetitions."""
-    rows = []
-    for k in curve.ks:
-        steady = curve.stability(task.method, k)
-        for estimator in curve.estimators:
-            scores = {
-                metric: float(np.mean(curve.values(metric, task.method, estimator, k)))
-                for metric in curve.metrics
-            }
-            rows.append(
-                {
-                    "dataset": task.dataset,
-                    "method": task.method,
-                    "protocol": curve.protocol,
-                    "split": task.split,
-                    "k": k,
-                    "estimator": estimator,
-                    **scores,
-                    "stability": steady[0],
-                    **{
-                        what: float(np.mean(curve.values(what, task.method, estimator, k)))
-                        for what in ("objective", "redundancy", "seconds")
-                    },
-                }
+    options = task.options
+    name, params = options["selector"], options["params"]
+    selector = make_peer(name) if name in PEERS else get_selector(name, 1, **params)
+    judges = classifiers(options["estimators"], len(X), kind, options.get("trees", 100))
+    splits = list(enumerate(folds(_splitter(options, kind, task.split), X, y, kind, task.split)))
+    seeds = np.random.SeedSequence(task.split).generate_state(len(splits))
+    honest = options["protocol"] == "honest"
+    records = []
+    for seed, part in zip(seeds, [[s] for s in splits] if honest else [splits], strict=False):
+        with limited(options.get("fold_limit"), processor=True):
+            records += evaluate_split(
+                selector,
+                X,
+                y,
+                part,
+                [k for k in options["ks"] if k <= X.shape[1]],
+                judges,
+                name=task.method,
+                task=kind,
+                protocol=options["protocol"],
+                seed=int(seed),
             )
-    return rows
+    return SelectionCurve(records, kind, options["protocol"], X.shape[1])
+
+
+def _splitter(options: Mapping[str, Any], kind: str, seed: int) -> Any:
+    if "folds" in options:
+        return options["folds"]
+    shuffled = StratifiedShuffleSplit if kind == "classification" else ShuffleSplit
+    return shuffled(options["splits"], train_size=options["train_share"], random_state=seed)
+
+
+def accuracy_rows(task: RunTask) -> list[Row]:
+    """One method on one data set: means over the folds, for each k and classifier."""
+    data = load(task.dataset, download=False)
+    curve = judged_curve(task, np.asarray(data.X), data.y, data.task)
+    stability = {k: curve.stability(task.method, k)[0] for k in curve.ks}
+    return [
+        {
+            "dataset": task.dataset,
+            "method": task.method,
+            "protocol": curve.protocol,
+            "split": task.split,
+            "k": k,
+            "estimator": estimator,
+            "stability": stability[k],
+            **{
+                what: float(np.mean(curve.values(what, task.method, estimator, k)))
+                for what in (*curve.metrics, "objective", "redundancy", "seconds")
+            },
+        }
+        for k in curve.ks
+        for estimator in curve.estimators
+    ]

@@ -2,370 +2,317 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
-from reproduction.accuracy import accuracy_rows
-from reproduction.cai2013_runs import (
-    DATASETS,
-    ESTIMATORS,
-    LABELS,
-    PRINTED,
-    RUN_LABELS,
-    TABLE_KS,
-    accuracy_tasks,
-    objective_rows,
-    table_tasks,
-)
-from reproduction.declare import Experiment, Figure, Paper, Row, Section, Size
-from reproduction.pages import (
-    Panels,
-    curves,
-    markdown_table,
-    mean_and_sd,
-    method_panels,
-)
-from reproduction.standings import (
+from reproduction.accuracy import accuracy_rows, accuracy_tasks
+from reproduction.declare import Declaration, Experiment, Paper, Row, RunTask, Size, labels
+from reproduction.figures import Panels, Picture, curves, method_panels, protocol_pictures
+from reproduction.problems import class_matrix, constant_losses, mean_sd_by_k, six_digits
+from reproduction.summaries import (
     Means,
-    listed,
+    matching,
+    mean_and_sd,
     means_by_protocol,
-    of_dataset,
-    protocol_table,
-    standings_text,
+    standings,
+    values_by,
 )
-from rowsparse.evaluation import PROTOCOLS
+from reproduction.tables import markdown_table, means_table, shown, spread
+from rowsparse._arrays import Array, Index
+from rowsparse.datasets import load
+from rowsparse.selectors import get_selector
 
-_WATCHED = {"rpfs published": "RPFS as published"}
+DECLARED = Declaration("cai2013")
+DATASETS = DECLARED.table("datasets")
+CONTENDERS = DECLARED.contenders()
+LABELS = labels(CONTENDERS)
+TRAIN_SHARE = 0.2
+# Figures 1 and 2.
+KS = tuple(range(1, 11))
+ESTIMATORS = {"1-NN": "Figure 1", "linear SVM": "Figure 2"}
+# Table 2 and Figure 3.
+TABLE_KS = (1, 5, 8, 10)
+TABLE = {dataset: mean_sd_by_k(cells) for dataset, cells in DECLARED.table("printed").items()}
+SETTINGS = DECLARED.contenders("settings")
+RUNS = SETTINGS | DECLARED.contenders("others")
 # The run with labels of plus and minus one, which double all losses.
-_DOUBLED = "rpfs plus-minus"
+DOUBLED = "rpfs plus-minus"
+# How the training fifth is drawn, where not stratified and once for all starts.
+FIFTHS = {"rpfs not stratified": "random", "rpfs redrawn": "redrawn"}
+_BLOCK = 10
+OWN = "rpfs published"
+# What the starts of a method end with, as columns of Table 2 and lines of Figure 3: the title, the
+# field of the rows, and the method.
+ENDS = (
+    ("RPFS, published", "objectives", OWN),
+    ("its supports refitted", "refitted", OWN),
+    ("RPFS, corrected", "objectives", "rpfs"),
+    ("TopK", "objectives", "topk"),
+)
 
 
-def pooled(rows: list[Row], what: str, **where: Any) -> list[Any]:
-    """The lists of the rows that agree with ``where``, joined.
+# ----------------------------------------------------------------------------------- runs
+def figure_tasks(size: Size) -> list[RunTask]:
+    """Figures 1 and 2: one task for a few splits, but one for all that share a selection."""
+    splits = int(size.options.get("splits", 5))
+    options = {"ks": list(KS), "estimators": list(ESTIMATORS), "train_share": TRAIN_SHARE}
 
-    >>> pooled([{"k": 1, "refitted": [1.0]}, {"k": 1, "refitted": [2.0]}], "refitted", k=1)
-    [1.0, 2.0]
-    """
+    def plan(dataset: str, method: str, protocol: str, repeat: int) -> dict[str, Any] | None:
+        if protocol == "published":
+            return {**options, "splits": splits * size.repeats} if repeat == 0 else None
+        return {**options, "splits": splits}
+
+    return accuracy_tasks("figures", size, DATASETS, CONTENDERS, plan)
+
+
+def table_tasks(size: Size) -> list[RunTask]:
+    """Table 2 and Figure 3: one task for ten random starts."""
     return [
-        value
-        for row in rows
-        if all(row.get(name) == wanted for name, wanted in where.items())
-        for value in row.get(what, [])
+        RunTask(
+            "table2",
+            dataset,
+            method,
+            block,
+            {
+                "k": k,
+                "first": first,
+                "number": min(_BLOCK, run.starts(size, 50) - first),
+                "selector": run.selector,
+                "params": run.params,
+                "labels": "plus-minus" if method == DOUBLED else "one-hot",
+                "fifth": FIFTHS.get(method, "stratified"),
+            },
+        )
+        for dataset in filter(size.keeps, DATASETS)
+        for method, run in RUNS.items()
+        for k in TABLE_KS
+        for block, first in enumerate(range(0, run.starts(size, 50), _BLOCK))
     ]
 
 
-def _cell(values: list[float]) -> str:
-    return f"{np.mean(values):.2f} ± {np.std(values):.2f}" if values else "–"
+def training_part(y: Array, fifth: str, start: int = 0) -> Index:
+    """The fifth of the samples that all starts are trained on, unless it is "redrawn" for each."""
+    kind = StratifiedShuffleSplit if fifth == "stratified" else ShuffleSplit
+    seed = start if fifth == "redrawn" else 0
+    split = kind(1, train_size=TRAIN_SHARE, random_state=seed)
+    part: Index = next(split.split(np.zeros((y.size, 1)), y))[0]
+    return np.sort(part)
 
 
-def _agreement(rows: list[Row], method: str) -> tuple[int, int, dict[str, int]]:
-    """Cells whose mean lies within the printed spread, cells in all, and the former by data set."""
-    within: dict[str, int] = {}
-    total = 0
-    for dataset, cells in PRINTED.items():
-        for k, (mean, sd) in cells.items():
-            values = pooled(rows, "objectives", dataset=dataset, method=method, k=k)
-            if values:
-                total += 1
-                hit = abs(float(np.mean(values)) - mean) <= sd
-                within[dataset] = within.get(dataset, 0) + hit
-    return sum(within.values()), total, within
+def objective_rows(task: RunTask) -> list[Row]:
+    """Where some random starts end: their objectives, refitted or not, and their supports."""
+    data, options = load(task.dataset, download=False), task.options
+    runs = []
+    for start in range(options["first"], options["first"] + options["number"]):
+        train = training_part(data.y, options["fifth"], start)
+        X, Y = data.X[train].astype(np.float64), class_matrix(data.y[train], options["labels"])
+        params = {"task": "regression", "random_state": start, **options["params"]}
+        selector = get_selector(options["selector"], options["k"], **params).fit(X, Y)
+        # What RPFS has before it swaps features: the refit on the support where the start ended.
+        refitted = getattr(selector, "objectives_", [selector.objective_])[0]
+        support = zlib.crc32(selector.get_support(indices=True).astype("<i8").tobytes())
+        runs.append((selector.objective_, refitted, *constant_losses(Y), support))
+    objectives, refits, best, mean, supports = zip(*runs, strict=True)
+    return [
+        {
+            "dataset": task.dataset,
+            "method": task.method,
+            "k": options["k"],
+            "block": task.split,
+            "constant": float(np.mean(best)),
+            "constant_mean": float(np.mean(mean)),
+            "objectives": six_digits(objectives),
+            "refitted": six_digits(refits),
+            "supports": list(supports),
+        }
+    ]
+
+
+# ------------------------------------------------------------------------------- the page
+def _ends(rows: list[Row], dataset: str, k: int) -> dict[str, list[float]]:
+    """The objectives of all starts, by the titles of ENDS."""
+    own = matching(rows, dataset=dataset, k=k)
+    return {title: values_by(own, what, method=m).get((), []) for title, what, m in ENDS}
+
+
+def agreement(rows: list[Row], method: str) -> dict[tuple[str, int], bool]:
+    """For each cell that was run, whether the mean is within the printed spread."""
+    ends = values_by(rows, "objectives", "dataset", "k", method=method)
+    return {
+        (dataset, k): abs(float(np.mean(ends[dataset, k])) - mean) <= sd
+        for dataset, cells in TABLE.items()
+        for k, (mean, sd) in cells.items()
+        if (dataset, k) in ends
+    }
 
 
 def _table(rows: list[Row]) -> str:
-    header = [
-        "data", "k", "printed", "RPFS, published", "its supports refitted", "RPFS, corrected",
-        "TopK", "no feature", "different supports",
-    ]  # fmt: skip
+    titles = [title for title, _, _ in ENDS]
+    header = ["data", "k", "printed", *titles, "no feature", "different supports"]
     lines = []
-    for dataset, title in DATASETS.items():
-        for k, (mean, sd) in PRINTED[dataset].items():
-            where = {"dataset": dataset, "k": k}
-            own = [row for row in rows if all(row.get(n) == v for n, v in where.items())]
-            constant, _, n = mean_and_sd(own, "constant", method="rpfs published")
-            supports = pooled(own, "supports", method="rpfs published")
+    for dataset, cells in TABLE.items():
+        for k, (mean, sd) in cells.items():
+            ends = _ends(rows, dataset, k)
+            own = matching(rows, dataset=dataset, k=k, method=OWN)
+            constant, _, n = mean_and_sd(own, "constant")
+            supports = values_by(own, "supports").get((), [])
             lines.append(
                 [
-                    title,
-                    str(k),
+                    DATASETS[dataset],
+                    k,
                     f"{mean:.2f} ± {sd:.2f}",
-                    _cell(pooled(own, "objectives", method="rpfs published")),
-                    _cell(pooled(own, "refitted", method="rpfs published")),
-                    _cell(pooled(own, "objectives", method="rpfs")),
-                    _cell(pooled(own, "objectives", method="topk")),
-                    f"{constant:.2f}" if n else "–",
-                    f"{len(set(supports))} of {len(supports)}" if supports else "–",
+                    *map(spread, ends.values()),
+                    shown(constant if n else None, ".2f"),
+                    f"{len(set(supports))} of {len(supports)}" if supports else shown(None, ""),
                 ]
             )
     return markdown_table(header, lines)
 
 
-def _numbers(rows: list[Row]) -> str:
-    """How many starts were run of what; the paper has 50."""
-    counts = {
-        method: len(pooled(rows, "objectives", dataset=rows[0]["dataset"], method=method, k=1))
-        for method in ("rpfs published", "rpfs", "topk")
-        if rows
-    }
-    shown = ", ".join(f"{number} of {LABELS[method]}" for method, number in counts.items())
-    return f"Starts that were run: {shown or 'none'}."
-
-
-def _table_text(rows: list[Row]) -> str:
-    hits, total, within = _agreement(rows, "rpfs published")
-    by_data = ", ".join(f"{DATASETS[name]} {count}" for name, count in within.items())
-    claims = [
-        f"RPFS as published ends within one printed standard deviation of the printed mean in "
-        f"{hits} of {total} cells ({by_data or 'none run'})."
-    ]
-    better = {"its own supports, refitted": 0, "corrected RPFS": 0, "TopK": 0}
-    supports = 0
-    for dataset, cells in PRINTED.items():
+def claims(rows: list[Row]) -> dict[str, Any]:
+    """What Table 2 says: cells within the printed spread, below its mean, and of many supports."""
+    hits = agreement(rows, OWN)
+    fits = [agreement(rows, method) for method in SETTINGS if method != DOUBLED]
+    ran = {(row["dataset"], row["k"]) for row in rows if "k" in row}
+    below = dict.fromkeys((title for title, _, _ in ENDS[1:]), 0)
+    unstable, somewhere = 0, {}
+    for dataset, cells in TABLE.items():
         for k, (mean, _) in cells.items():
-            own = _at(rows, dataset, k)
-            found = {
-                "its own supports, refitted": pooled(own, "refitted", method="rpfs published"),
-                "corrected RPFS": pooled(own, "objectives", method="rpfs"),
-                "TopK": pooled(own, "objectives", method="topk"),
-            }
-            for name, values in found.items():
-                better[name] += bool(values) and float(np.mean(values)) < mean
-            ended = pooled(own, "supports", method="rpfs published")
-            supports += len(ended) > 1 and len(set(ended)) > len(ended) / 2
-    counts = ", ".join(f"{name} in {count}" for name, count in better.items())
-    claims.append(f"Below the printed mean: {counts} of {total} cells.")
-    claims.append(
-        "The paper calls its local solution stable; here more than half of the starts end on "
-        f"supports of their own in {supports} of {total} cells."
-    )
-    claims.append(
-        "Not known are the fifth that was drawn, the scale of the starts and which μ was used. "
-        "Cells that at least one of the settings of the last section fits, labels of 0 and 1: "
-        f"{_fitted_somewhere(rows)}. The genes of CAR are an approximation, a further reason for "
-        "what does not agree there."
-    )
-    return "\n".join(f"- {claim}" for claim in claims)
+            ends = _ends(rows, dataset, k)
+            for title in below:
+                below[title] += bool(ends[title]) and float(np.mean(ends[title])) < mean
+            own = matching(rows, dataset=dataset, k=k, method=OWN)
+            supports = values_by(own, "supports").get((), [])
+            unstable += len(supports) > 1 and len(set(supports)) > len(supports) / 2
+        found = [any(fit.get((dataset, k)) for fit in fits) for k in cells if (dataset, k) in ran]
+        if found:
+            somewhere[DATASETS[dataset]] = f"{sum(found)} of {len(found)}"
+    return {
+        "hits": sum(hits.values()),
+        "total": len(hits),
+        "by_data": {
+            DATASETS[dataset]: sum(hit for cell, hit in hits.items() if cell[0] == dataset)
+            for dataset in dict.fromkeys(dataset for dataset, _ in hits)
+        },
+        "below": below,
+        "unstable": unstable,
+        "somewhere": somewhere,
+    }
 
 
-def _fitted_somewhere(rows: list[Row]) -> str:
-    """By data set, the cells that some setting brings within the printed spread."""
-    counts = {}
-    for dataset, title in DATASETS.items():
-        hits = [
-            any(
-                _agreement(_at(rows, dataset, k), method)[0]
-                for method in RUN_LABELS
-                if method != _DOUBLED
-            )
-            for k in TABLE_KS
-            if _at(rows, dataset, k)
-        ]
-        if hits:
-            counts[title] = f"{sum(hits)} of {len(hits)}"
-    return listed(counts) or "none run"
-
-
-def _at(rows: list[Row], dataset: str, k: int) -> list[Row]:
-    return [row for row in of_dataset(rows, dataset) if row.get("k") == k]
-
-
-def _lung(rows: list[Row]) -> str:
+def lung(rows: list[Row]) -> dict[str, Any] | None:
     """The printed 23.61 against labels of either coding and against no feature at all."""
-    mean, sd = PRINTED["lung"][1]
     lines, fits, above = [], {}, {}
-    for method, label in RUN_LABELS.items():
-        where = {"dataset": "lung", "method": method, "k": 1}
-        values = pooled(rows, "objectives", **where)
-        if not values:
-            continue
-        best, at_mean = (mean_and_sd(rows, w, **where)[0] for w in ("constant", "constant_mean"))
-        fits[method] = abs(float(np.mean(values)) - mean) <= sd
-        above[method] = float(np.mean(values)) > best
-        fit = "yes" if fits[method] else "no"
-        lines.append([label, _cell(values), f"{best:.2f}", f"{at_mean:.2f}", fit])
+    for method, setting in SETTINGS.items():
+        own = matching(rows, dataset="lung", method=method, k=1)
+        values = values_by(own, "objectives").get((), [])
+        if values:
+            best, at_mean = (mean_and_sd(own, what)[0] for what in ("constant", "constant_mean"))
+            fits[method] = agreement(own, method)["lung", 1]
+            above[method] = float(np.mean(values)) > best
+            fit = "yes" if fits[method] else "no"
+            cells = [spread(values), f"{best:.2f}", f"{at_mean:.2f}", fit]
+            lines.append([setting.label, *cells])
     if not lines:
-        return "Not run."
-    header = ["setting", "RPFS, published", "best constant", "mean as constant", "fits"]
-    return (
-        f"{_LUNG_TEXT.strip()}\n\n{markdown_table(header, lines)}\n\n{_lung_verdict(fits, above)}"
-    )
-
-
-def _lung_verdict(fits: dict[str, bool], above: dict[str, bool]) -> str:
-    doubled = fits.get(_DOUBLED)
-    plain = [method for method in fits if method != _DOUBLED]
-    if not plain or doubled is None:
-        return "Not both codings were run."
+        return None
+    plain = [method for method in fits if method != DOUBLED]
     fitting = [method for method in plain if fits[method]]
-    if bool(fitting) == doubled:
-        return f"{'Both codings fit' if doubled else 'Neither coding fits'}: this settles nothing."
-    if doubled:
-        return "Labels of ±1 fit the printed number, those of 0 and 1 do not."
-    worse = all(above[method] for method in fitting)
-    reason = f" These runs end worse than no feature.{_LUNG_REASON}" * worse
-    return (
-        f"Labels of 0 and 1 fit the printed number in {len(fitting)} of {len(plain)} settings, "
-        f"those of ±1 do not.{reason}"
-    )
+    header = ["setting", "RPFS, published", "best constant", "mean as constant", "fits"]
+    return {
+        "table": markdown_table(header, lines),
+        "both": bool(plain) and DOUBLED in fits,
+        "doubled": fits.get(DOUBLED),
+        "fitting": len(fitting),
+        "plain": len(plain),
+        "worse": all(above[method] for method in fitting),
+    }
 
 
-def _other_settings(rows: list[Row]) -> str:
+def _settings_table(rows: list[Row]) -> str:
     header = ["setting", *(f"{title}, k = 5" for title in DATASETS.values()), "cells that fit"]
-    lines = []
-    for method, label in RUN_LABELS.items():
-        hits, total, _ = _agreement(rows, method)
-        cells = [
-            _cell(pooled(rows, "objectives", dataset=name, method=method, k=5)) for name in DATASETS
-        ]
-        lines.append([label, *cells, f"{hits} of {total}"])
-    printed = [f"{PRINTED[name][5][0]:.2f} ± {PRINTED[name][5][1]:.2f}" for name in DATASETS]
-    return markdown_table(header, [["printed", *printed, ""], *lines])
+    printed = [f"{TABLE[name][5][0]:.2f} ± {TABLE[name][5][1]:.2f}" for name in DATASETS]
+    lines = [["printed", *printed, ""]]
+    for method, setting in SETTINGS.items():
+        hits = agreement(rows, method)
+        ends = values_by(rows, "objectives", "dataset", method=method, k=5)
+        cells = [spread(ends.get((name,), [])) for name in DATASETS]
+        lines.append([setting.label, *cells, f"{sum(hits.values())} of {len(hits)}"])
+    return markdown_table(header, lines)
 
 
-def _start_panels(rows: list[Row]) -> Panels:
+def _start_picture(rows: list[Row]) -> Picture | None:
     """Objectives of all starts in rising order: one panel a data set and k."""
-    kinds = (
-        ("RPFS, published", "objectives", "rpfs published"),
-        ("its supports refitted", "refitted", "rpfs published"),
-        ("RPFS, corrected", "objectives", "rpfs"),
-        ("TopK", "objectives", "topk"),
-    )
     panels: Panels = {}
     for dataset, title in DATASETS.items():
         for k in TABLE_KS:
-            lines: dict[str, tuple[Sequence[float], Sequence[float]]] = {}
-            for label, what, method in kinds:
-                values = sorted(pooled(rows, what, dataset=dataset, method=method, k=k))
+            for label, values in _ends(rows, dataset, k).items():
                 if values:
-                    share = (np.arange(len(values)) + 0.5) / len(values)
-                    lines[label] = ((100 * share).tolist(), values)
-            if lines:
-                panels[f"{title}, k = {k}"] = lines
-    return panels
+                    share = 100 * (np.arange(len(values)) + 0.5) / len(values)
+                    line = (share.tolist(), sorted(values))
+                    panels.setdefault(f"{title}, k = {k}", {})[label] = line
+    draw = curves(panels, x="starts, %", y="objective", columns=4)
+    return Picture("cai2013-figure3", draw) if panels else None
 
 
-def _unmoved(found: Mapping[str, Means]) -> str:
-    """Whether SFS ever does other than MTFS, at whose solution it starts."""
+def _unmoved(found: Mapping[str, Means]) -> bool:
+    """Whether SFS never does other than MTFS, at whose solution it starts."""
     pairs = [
         (own["smoothedl20"], own["mtfs"])
         for means in found.values()
         for own in means.values()
         if {"smoothedl20", "mtfs"} <= set(own)
     ]
-    if not pairs or any(first != other for first, other in pairs):
-        return ""
-    return "\n- SFS never leaves the features of the solution of MTFS, where it starts."
+    return bool(pairs) and all(first == other for first, other in pairs)
 
 
-def sections(rows: Mapping[str, list[Row]]) -> list[Section]:
+def _accuracy(rows: list[Row], estimator: str, title: str) -> dict[str, Any]:
+    """One of Figures 1 and 2."""
+    found = means_by_protocol(rows, DATASETS, LABELS, estimator=estimator)
+    pictures = protocol_pictures(
+        f"cai2013-{title.lower().replace(' ', '')}",
+        lambda p: method_panels(rows, DATASETS, LABELS, estimator=estimator, protocol=p),
+        columns=2,
+    )
+    return {
+        "title": title,
+        "estimator": estimator,
+        "standings": standings(found, DATASETS, LABELS, {OWN: "RPFS as published"}),
+        "unmoved": _unmoved(found),
+        "table": means_table(found, DATASETS, LABELS),
+        "pictures": pictures,
+    }
+
+
+def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
     """Figures 1 and 2, Table 2, Figure 3, and the settings that are not printed."""
-    curves_of, table = rows.get("figures", []), rows.get("table2", [])
-    parts = []
-    for estimator, title in ESTIMATORS.items():
-        figures = []
-        for protocol in PROTOCOLS:
-            panels = method_panels(
-                curves_of, DATASETS, LABELS, estimator=estimator, protocol=protocol
-            )
-            if panels:
-                name = f"cai2013-{title.lower().replace(' ', '')}-{protocol}"
-                caption = f"Accuracy of {estimator} over the number of features, {protocol}."
-                draw = curves(panels, x="features", y="accuracy, %", columns=2)
-                figures.append(Figure(name, caption, draw))
-        found = means_by_protocol(curves_of, DATASETS, LABELS, estimator=estimator)
-        standing = standings_text(found, DATASETS, LABELS, _WATCHED) + _unmoved(found)
-        text = (
-            f"{_FIGURE_TEXT.strip()}\n\n{standing}\n\nMean accuracy in percent over k = 1 to 10:"
-            f"\n\n{protocol_table(found, DATASETS, LABELS)}"
-        )
-        parts.append(Section(f"{title}: {estimator}", text, tuple(figures)))
-    panels = _start_panels(table)
-    starts: tuple[Figure, ...] = ()
-    if panels:
-        draw = curves(panels, x="starts, %", y="objective", columns=4)
-        caption = "Objective at the end of every random start, in rising order."
-        starts = (Figure("cai2013-figure3", caption, draw),)
-    return [
-        *parts,
-        Section(
-            "Table 2",
-            f"{_TABLE_TEXT.strip()}\n\n{_numbers(table)}\n\n{_table(table)}\n\n{_table_text(table)}",
-        ),
-        Section("Figure 3", _STARTS_TEXT, starts),
-        Section("LUNG with one feature", _lung(table)),
-        Section(
-            "What other settings give", f"{_SETTINGS_TEXT.strip()}\n\n{_other_settings(table)}"
-        ),
-    ]
+    table = rows.get("table2", [])
+    first = matching(table, dataset=table[0]["dataset"], k=1) if table else []
+    return {
+        "figures": [_accuracy(rows.get("figures", []), *item) for item in ESTIMATORS.items()],
+        "starts": {
+            LABELS[method]: len(values_by(first, "objectives", method=method).get((), []))
+            for method in (OWN, "rpfs", "topk")
+            if table
+        },
+        "table": _table(table),
+        "claims": claims(table),
+        "start_picture": _start_picture(table),
+        "lung": lung(table),
+        "settings": _settings_table(table),
+    }
 
-
-_FIGURE_TEXT = """
-The paper prints curves only, so there are no numbers to compare with. How many splits it averages
-is not printed; here it is `repeats` times `splits`. **honest** selects on the training fifth, as
-the paper's text suggests; **published** standardises and selects on all samples before the split,
-in case that was done.
-"""
-_TABLE_TEXT = """
-Sum of the norms of the residuals on the training fifth at the end, mean ± standard deviation over
-random starts. The corrected RPFS keeps the better of what the random start and what forward
-selection give, and then swaps features; TopK has `loss="l21"`, and its seed is what changes. "No
-feature" is the loss of the best constant. "Different supports" counts those of RPFS as published.
-"""
-_STARTS_TEXT = """
-The paper draws the objectives of its 50 starts. Here they are in rising order: a flat line is a
-method that does not depend on its start.
-"""
-_LUNG_TEXT = """
-Printed is 23.61 ± 2.87, more than the loss of the best constant without any feature for labels of
-0 and 1. Either the labels were ±1, which doubles all losses, or the runs ended worse than no
-feature.
-"""
-_LUNG_REASON = """ The printed steps set b to a mean of what is left. Where one class holds most
-samples the mean is far from the best constant for a loss of norms ("mean as constant" in the
-table), and the iteration freezes near it as μ grows."""
-_SETTINGS_TEXT = """
-Each line changes one setting of the first; "cells that fit" are those of Table 2 whose mean is
-within one printed standard deviation.
-"""
 
 PAPER = Paper(
     name="cai2013",
-    title="Cai et al. 2013: exact top-k feature selection",
-    citation=(
-        "X. Cai, F. Nie, H. Huang. *Exact Top-k Feature Selection via ℓ2,0-Norm Constraint.* "
-        "IJCAI 2013."
-    ),
     experiments=(
-        Experiment("figures", "Figures 1 and 2: accuracy", accuracy_tasks, accuracy_rows),
-        Experiment("table2", "Table 2 and Figure 3: objective", table_tasks, objective_rows),
+        Experiment("figures", figure_tasks, accuracy_rows),
+        Experiment("table2", table_tasks, objective_rows),
     ),
-    standard=Size(repeats=2, options={"splits": 5, "starts": 50}),
-    quick=Size(
-        "quick",
-        repeats=1,
-        datasets=("leu", "lung"),
-        options={
-            "splits": 1,
-            "starts": 3,
-            "methods": ("fisherscore", "mtfs", "rpfs published", "topk"),
-        },
-    ),
-    intro="""
-Printed: columns standardised, 20 % of the samples for training, k = 1 to 10, 1-NN and a linear
-SVM with C = 1; MTFS and RFS with the penalty that leaves exactly k rows, SFS started at the
-solution of MTFS; RPFS with ρ = 1.02 and 1000 iterations from random starts. Printed twice and
-differently: μ, 0.1 in the algorithm and 0.01 in the experiments, which is taken. Not printed: the
-distribution and scale of the random starts. N(0, 0.03²) is taken, because among the scales tried
-it came nearest to the printed objectives: agreement with Table 2 is therefore partly by choice,
-and the last section says what other settings give. Classes are drawn in proportion (stratified),
-as otherwise a fifth of CAR misses some of its eleven classes. RPFS as published ranks rows by
-their ℓ1 norm and does not refit; the corrected variant projects by the ℓ2 norm and refits. CAR is
-an approximation of the published list of genes.
-
-Reduced: 10 splits in Figures 1 and 2 (`repeats` times `splits` of the size), and a fifth of the 50
-starts for everything but RPFS as published, a tenth for TopK (`starts`, and the shares in `RUNS`).
-""",
-    sections=sections,
+    standard=DECLARED.size("standard"),
+    quick=DECLARED.size("quick"),
+    page=page,
 )

@@ -7,13 +7,11 @@ import typer
 
 from reproduction import get_paper
 from reproduction.pages import write_page
-from reproduction.runner import Progress, run_paper
+from reproduction.runner import RunProgress, run_paper
 from reproduction.store import ResultStore, read_rows
 from rowsparse.cli.display import Display
 from rowsparse.cli.outcome import DONE, WARNED, ended
 from rowsparse.workflow.writing import prepare_folder
-
-__all__ = ["make_app", "run_reproduce"]
 
 
 def make_app() -> typer.Typer:
@@ -83,7 +81,7 @@ def run_reproduce(
     if not rebuild:
         with Display(quiet=quiet) as display, ResultStore(out / f"{name}.db", size.name) as store:
 
-            def show(at: Progress) -> None:
+            def show(at: RunProgress) -> None:
                 left = f"{at.seconds_left / 60:.0f} min left"
                 display(f"{at.done} of {at.total} ({left}): {at.last[:60]}", at.done / at.total)
 

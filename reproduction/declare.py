@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-__all__ = ["Experiment", "Figure", "Paper", "Row", "Section", "Size", "Task"]
+from typing import Any, TypeVar
 
 # One cell of a table or one point of a curve: coordinates and figures, as JSON can hold them.
 Row = dict[str, Any]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A selector with its parameters, and what it is called on the page.
+
+    Papers keep contenders in a dictionary; its keys are the ``method`` of the rows. ``share`` is
+    that of the random starts of the size, where several are run.
+    """
+
+    selector: str
+    label: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    share: float = 1.0
+
+    def starts(self, size: Size, default: int) -> int:
+        """Random starts that are run.
+
+        >>> Contender("rpfs", "RPFS", share=0.2).starts(Size(options={"starts": 50}), 40)
+        10
+        """
+        return max(1, round(self.share * int(size.options.get("starts", default))))
+
+
+def labels(contenders: Mapping[str, Contender]) -> dict[str, str]:
+    """What each method is called on the page."""
+    return {method: contender.label for method, contender in contenders.items()}
 
 
 @dataclass(frozen=True)
@@ -31,7 +58,7 @@ class Size:
     """
 
     name: str = "standard"
-    repeats: int | None = None
+    repeats: int = 1
     datasets: tuple[str, ...] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -39,10 +66,52 @@ class Size:
         """Whether a data set takes part."""
         return self.datasets is None or dataset in self.datasets
 
+    def chosen(self, methods: Mapping[str, T], option: str = "methods") -> dict[str, T]:
+        """The methods that the option names; all of them without that option.
+
+        >>> Size(options={"methods": ("rfs",)}).chosen({"rfs": 1, "topk": 2})
+        {'rfs': 1}
+        """
+        kept = self.options.get(option, methods)
+        return {name: method for name, method in methods.items() if name in kept}
+
+
+class Declaration:
+    """What the TOML file of a paper says: data sets, contenders, sizes and printed numbers.
+
+    >>> Declaration("nie2010").contenders()["rfs gamma 10"].params
+    {'gamma': 10.0, 'fit_intercept': False}
+    """
+
+    def __init__(self, name: str) -> None:
+        path = Path(__file__).parent / f"{name}.toml"
+        self._tables = tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def table(self, name: str) -> dict[str, Any]:
+        """A table as it stands there."""
+        return dict(self._tables[name])
+
+    def contenders(self, name: str = "contenders") -> dict[str, Contender]:
+        """Contenders by method, which is also the selector where no other is named."""
+        found = {}
+        for method, fields in self._tables[name].items():
+            params = dict(fields)
+            selector, label = params.pop("selector", method), params.pop("label")
+            found[method] = Contender(
+                selector, label, share=params.pop("share", 1.0), params=params
+            )
+        return found
+
+    def size(self, name: str) -> Size:
+        """What is called ``repeats`` and ``datasets``; the rest are options."""
+        options = self.table(name)
+        repeats, datasets = options.pop("repeats", 1), options.pop("datasets", None)
+        return Size(name, repeats, tuple(datasets) if datasets else None, options)
+
 
 @dataclass(frozen=True)
-class Task:
-    """A piece of work that is done in one go and stored in one go.
+class RunTask:
+    """Work that is done and stored as a whole.
 
     Attributes
     ----------
@@ -64,31 +133,13 @@ class Task:
 
     @property
     def key(self) -> str:
-        """The same for the same work, and different otherwise.
+        """Identifies the work: equal for equal tasks only.
 
-        >>> Task("table1", "srbct", "rfs", 2, {"gamma": 1.0}).key
+        >>> RunTask("table1", "srbct", "rfs", 2, {"gamma": 1.0}).key
         'table1/srbct/rfs/2/{"gamma":1.0}'
         """
         options = json.dumps(dict(self.options), sort_keys=True, separators=(",", ":"))
         return f"{self.experiment}/{self.dataset}/{self.method}/{self.split}/{options}"
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A picture: the name of its file, what to see in it, and the function that draws it."""
-
-    name: str
-    caption: str
-    draw: Callable[[Path], None]
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of a page."""
-
-    title: str
-    text: str
-    figures: tuple[Figure, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -99,18 +150,15 @@ class Experiment:
     ----------
     name : str
         Short, for ``--only``.
-    title : str
-        For the page.
     tasks : callable
         From a :class:`Size` to the list of tasks.
     run : callable
-        From a task to the rows that it yields; a function of a module, so that processes find it.
+        From a task to its rows; a function of a module, so that other processes can import it.
     """
 
     name: str
-    title: str
-    tasks: Callable[[Size], list[Task]]
-    run: Callable[[Task], list[Row]]
+    tasks: Callable[[Size], list[RunTask]]
+    run: Callable[[RunTask], list[Row]]
 
 
 @dataclass(frozen=True)
@@ -120,30 +168,27 @@ class Paper:
     Attributes
     ----------
     name : str
-        As in ``python -m reproduction NAME``.
-    title, citation : str
-        Of the page, and of the paper: authors, title, where and when.
+        As in ``python -m reproduction NAME``; also the name of the page's template.
     experiments : tuple of Experiment
         In the order of the paper.
     standard, quick : Size
         What is run for the pages, and for a trial of a minute or two.
-    intro : str
-        First paragraphs of the page: the settings that are printed, and those that were chosen.
-    sections : callable
-        From the rows of each experiment, by its name, to the sections of the page.
+    page : callable
+        From the rows of each experiment, by its name, to what the template shows: numbers,
+        tables and pictures.
     rows_format : {"jsonl", "csv"}
         How the rows are kept beside the page: csv is shorter where all rows have the same fields.
+    templates : Path
+        Folder of the page's template.
     """
 
     name: str
-    title: str
-    citation: str
     experiments: tuple[Experiment, ...]
     standard: Size
     quick: Size
-    intro: str
-    sections: Callable[[Mapping[str, list[Row]]], list[Section]]
+    page: Callable[[Mapping[str, list[Row]]], dict[str, Any]]
     rows_format: str = "jsonl"
+    templates: Path = Path(__file__).parent / "templates"
 
     def chosen(self, only: str | None) -> tuple[Experiment, ...]:
         """All experiments, or the one with a name."""

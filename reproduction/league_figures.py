@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from reproduction.figures import OWN_COLOUR, new_canvas, save
 from reproduction.league_scores import OUR_METHOD, family, label
 from rowsparse._arrays import Array
 from rowsparse.evaluation import Comparison
-
-__all__ = ["critical_difference", "place_map", "time_and_score"]
 
 Draw = Callable[[Path], None]
 
@@ -25,23 +24,13 @@ FAMILIES = {
     "package": ("scikit-learn and other packages", "#dd7722"),
     "baseline": ("baseline", "#888888"),
 }
-_OWN = "#d62728"
-_DPI = 110
 # Where a label may stand, seen from its point: nearer ones first, in points of type.
 _RADII = (7, 14, 22, 31, 41, 52, 64)
 _ANGLES = np.deg2rad(np.arange(0, 360, 20))
 
 
-def _canvas(width: float, height: float) -> Any:
-    try:
-        from matplotlib.figure import Figure as Canvas
-    except ImportError:
-        raise ImportError('Pictures need matplotlib: pip install "rowsparse[report]".') from None
-    return Canvas(figsize=(width, height), dpi=_DPI, layout="constrained")
-
-
 def _colour(method: str) -> str:
-    return _OWN if method == OUR_METHOD else FAMILIES[family(method)][1]
+    return OWN_COLOUR if method == OUR_METHOD else FAMILIES[family(method)][1]
 
 
 def _weight(method: str) -> str:
@@ -52,7 +41,7 @@ def _legend(figure: Any, methods: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
     present = {family(method) for method in methods}
-    handles = [Line2D([], [], marker="o", linestyle="", color=_OWN, label="TopK")] + [
+    handles = [Line2D([], [], marker="o", linestyle="", color=OWN_COLOUR, label="TopK")] + [
         Line2D([], [], marker="o", linestyle="", color=colour, label=text)
         for name, (text, colour) in FAMILIES.items()
         if name in present
@@ -62,16 +51,12 @@ def _legend(figure: Any, methods: Sequence[str]) -> None:
     )
 
 
-def _save(figure: Any, path: Path) -> None:
-    figure.savefig(path, dpi=_DPI, metadata={"Software": None})
-
-
 def critical_difference(result: Comparison) -> Draw:
     """Mean ranks from the best down; bars to the right join methods that are not told apart."""
 
     def draw(path: Path) -> None:
         m = len(result.methods)
-        figure = _canvas(8.6, 1.9 + 0.22 * m)
+        figure = new_canvas(8.6, 1.9 + 0.22 * m)
         axes, bars = figure.subplots(1, 2, width_ratios=(5, 1), sharey=True)
         rows = np.arange(m)
         for at, (method, rank) in enumerate(zip(result.methods, result.mean_ranks, strict=True)):
@@ -79,9 +64,13 @@ def critical_difference(result: Comparison) -> Draw:
             axes.plot([0, rank], [at, at], color=colour, linewidth=0.8, alpha=0.35)
             axes.plot(rank, at, "o", color=colour, markersize=7 if method == OUR_METHOD else 5)
             axes.annotate(
-                f"{rank:.1f}", (rank, at), (6, 0), textcoords="offset points", va="center",
+                f"{rank:.1f}",
+                (rank, at),
+                (6, 0),
+                textcoords="offset points",
+                va="center",
                 fontsize="x-small",
-            )  # fmt: skip
+            )
         axes.set_yticks(rows, [label(method) for method in result.methods], fontsize="small")
         for text, method in zip(axes.get_yticklabels(), result.methods, strict=True):
             text.set_color(_colour(method))
@@ -92,9 +81,12 @@ def critical_difference(result: Comparison) -> Draw:
         end = min(1.0 + gap, 1.1 * highest)
         axes.plot([1, end], [-1.3, -1.3], color="black", linewidth=2)
         axes.annotate(
-            f"critical difference {gap:.1f}", ((1 + end) / 2, -1.45), ha="center", va="bottom",
+            f"critical difference {gap:.1f}",
+            ((1 + end) / 2, -1.45),
+            ha="center",
+            va="bottom",
             fontsize="small",
-        )  # fmt: skip
+        )
         axes.grid(axis="x", alpha=0.3)
         for at, (first, last) in enumerate(result.cliques):
             bars.plot([at, at], [first - 0.25, last + 0.25], color="black", linewidth=2.5)
@@ -104,7 +96,7 @@ def critical_difference(result: Comparison) -> Draw:
             axes.spines[side].set_visible(False)
         axes.tick_params(axis="y", length=0)
         _legend(figure, result.methods)
-        _save(figure, path)
+        save(figure, path)
 
     return draw
 
@@ -113,14 +105,18 @@ def time_and_score(points: Mapping[str, tuple[float, float]], y: str) -> Draw:
     """Seconds (logarithmic) against mean score, a point for each method, all with their names."""
 
     def draw(path: Path) -> None:
-        figure = _canvas(9.5, 7.5)
+        figure = new_canvas(9.5, 7.5)
         axes = figure.subplots()
         for method, (seconds, score) in points.items():
             own = method == OUR_METHOD
             axes.plot(
-                seconds, score, "*" if own else "o", color=_colour(method),
-                markersize=15 if own else 6, zorder=3 if own else 2,
-            )  # fmt: skip
+                seconds,
+                score,
+                "*" if own else "o",
+                color=_colour(method),
+                markersize=15 if own else 6,
+                zorder=3 if own else 2,
+            )
         axes.set_xscale("log")
         axes.set(xlabel="seconds to select for all k, one fold (geometric mean)", ylabel=y)
         axes.margins(0.09)
@@ -129,7 +125,7 @@ def time_and_score(points: Mapping[str, tuple[float, float]], y: str) -> Draw:
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
         _label_points(figure, axes, points)
-        _save(figure, path)
+        save(figure, path)
 
     return draw
 
@@ -147,9 +143,15 @@ def _label_points(figure: Any, axes: Any, points: Mapping[str, tuple[float, floa
     order = sorted(points, key=lambda m: (m != OUR_METHOD, np.sum((centres[m] - middle) ** 2)))
     for method in order:
         text = axes.annotate(
-            label(method), centres[method], xycoords="figure pixels", fontsize="small",
-            color=_colour(method), fontweight=_weight(method), ha="center", va="center",
-        )  # fmt: skip
+            label(method),
+            centres[method],
+            xycoords="figure pixels",
+            fontsize="small",
+            color=_colour(method),
+            fontweight=_weight(method),
+            ha="center",
+            va="center",
+        )
         size = text.get_window_extent()
         best = _free_place(centres[method], (size.width, size.height), taken, frame, scale)
         text.set_position(best)
@@ -158,12 +160,19 @@ def _label_points(figure: Any, axes: Any, points: Mapping[str, tuple[float, floa
         gap = np.asarray(best) - centres[method]
         if np.hypot(gap[0] - np.sign(gap[0]) * size.width / 2, gap[1]) > 16 * scale:
             axes.annotate(
-                "", centres[method], best, xycoords="figure pixels", textcoords="figure pixels",
+                "",
+                centres[method],
+                best,
+                xycoords="figure pixels",
+                textcoords="figure pixels",
                 arrowprops={
-                    "arrowstyle": "-", "color": _colour(method), "linewidth": 0.5, "alpha": 0.6,
+                    "arrowstyle": "-",
+                    "color": _colour(method),
+                    "linewidth": 0.5,
+                    "alpha": 0.6,
                 },
                 zorder=1,
-            )  # fmt: skip
+            )
 
 
 def _box(centre: Any, size: tuple[float, float]) -> Any:
@@ -201,7 +210,7 @@ def place_map(
 
     def draw(path: Path) -> None:
         m, n = places.shape
-        figure = _canvas(3.2 + 0.3 * n, 2.2 + 0.22 * m)
+        figure = new_canvas(3.2 + 0.3 * n, 2.2 + 0.22 * m)
         axes = figure.subplots()
         image = axes.imshow(places, cmap="RdYlBu_r", vmin=1, vmax=m, aspect="auto")
         for row in range(m):
@@ -210,9 +219,14 @@ def place_map(
                 text = marks[row][column] or ("" if np.isnan(place) else f"{place:.0f}")
                 dark = not np.isnan(place) and abs(place - (m + 1) / 2) > m / 3
                 axes.text(
-                    column, row, text, ha="center", va="center", fontsize=6,
+                    column,
+                    row,
+                    text,
+                    ha="center",
+                    va="center",
+                    fontsize=6,
                     color="white" if dark else "black",
-                )  # fmt: skip
+                )
         axes.set_xticks(np.arange(n), titles, rotation=90, fontsize="x-small")
         axes.set_yticks(np.arange(m), [label(method) for method in methods], fontsize="x-small")
         for text, method in zip(axes.get_yticklabels(), methods, strict=True):
@@ -220,6 +234,6 @@ def place_map(
             text.set_fontweight(_weight(method))
         axes.tick_params(length=0)
         figure.colorbar(image, ax=axes, label="place", shrink=0.6, fraction=0.03)
-        _save(figure, path)
+        save(figure, path)
 
     return draw

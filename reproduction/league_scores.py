@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
-from scipy.stats import t as student
 
 from reproduction.declare import Row
 from rowsparse._arrays import Array
@@ -16,19 +15,6 @@ from rowsparse.datasets import dataset_info
 from rowsparse.evaluation import Comparison, compare_over_datasets
 from rowsparse.evaluation.comparison import holm
 from rowsparse.selectors import list_selectors, selector_info
-
-__all__ = [
-    "DEEP",
-    "JUDGES",
-    "OUR_METHOD",
-    "REFERENCE",
-    "Rival",
-    "Scores",
-    "family",
-    "label",
-    "outcome",
-    "p_of_folds",
-]
 
 # Classifiers by the names that are shown, and as they are called in the rows.
 JUDGES = {"1-NN": "nn", "linear SVM": "svm", "random forest": "forest"}
@@ -48,8 +34,6 @@ PEER_LABELS = {
 }
 # Worse than any score: the place of a method that has none.
 _NONE = -1.0
-# Test samples for each training sample, in five folds.
-_TEST_SHARE = 0.25
 
 
 def label(method: str) -> str:
@@ -77,21 +61,6 @@ def outcome(row: Row) -> str:
         "ModuleNotFoundError": "not installed",
     }
     return known.get(kind, "failed")
-
-
-def p_of_folds(differences: Sequence[float]) -> float:
-    """Whether differences over the folds of repeated cross-validation are more than noise.
-
-    Student's test with the variance of Nadeau and Bengio (2003): folds share training samples.
-    """
-    found = np.asarray(differences, dtype=np.float64)
-    n = found.size
-    if n < 2 or not found.any():
-        return 1.0
-    spread = float(np.sqrt((1 / n + _TEST_SHARE) * found.var(ddof=1)))
-    if spread == 0:
-        return 0.0
-    return float(2 * student.sf(abs(found.mean()) / spread, n - 1))
 
 
 class Rival(NamedTuple):
@@ -249,34 +218,7 @@ class Scores:
         corrected = holm([rival.p for rival in found])
         return [rival._replace(p=float(p)) for rival, p in zip(found, corrected, strict=True)]
 
-    # --------------------------------------------------------------- folds, objectives, time
-    def fold_scores(self, dataset: str, method: str, k: int) -> dict[tuple[int, int], float]:
-        """Score of every fold, the mean of its judges, by repetition and number of the fold."""
-        return {
-            (row["split"], at): float(text)
-            for row in self.rows
-            if (row["dataset"], row["method"], row.get("k")) == (dataset, method, k)
-            for at, text in enumerate(str(row.get("folds", "")).split())
-        }
-
-    def lead(self, dataset: str, first: str, second: str, k: int) -> tuple[float, float]:
-        """By how much the first is better on the folds that both have, and the p-value."""
-        one, two = (self.fold_scores(dataset, name, k) for name in (first, second))
-        differences = [one[at] - two[at] for at in one if at in two]
-        if not differences:
-            return float("nan"), 1.0
-        return float(np.mean(differences)), p_of_folds(differences)
-
-    def training(self, dataset: str, k: int, what: str) -> dict[str, float]:
-        """A figure of the training samples of the first repetition, by method."""
-        return {
-            row["method"]: row[what]
-            for row in self.rows
-            if (row["dataset"], row.get("k"), row["split"]) == (dataset, k, 0)
-            and row.get(what) is not None
-            and row["method"] in self.methods
-        }
-
+    # ----------------------------------------------------------------- time, all features
     def seconds(self) -> Array:
         """Mean seconds to select for all k in one fold, of shape (n_datasets, n_methods)."""
         times: dict[tuple[str, str, int], list[Row]] = {}

@@ -16,41 +16,33 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from reproduction.declare import Experiment, Paper, Row, Size, Task
+from reproduction.declare import Paper, Row, RunTask, Size
 from reproduction.store import ResultStore
 
-__all__ = ["Progress", "limited", "pending", "run_paper"]
-
-Run = Callable[[Task], list[Row]]
+Run = Callable[[RunTask], list[Row]]
 
 
 @dataclass(frozen=True)
-class Progress:
-    """Where a run stands: tasks done and in all, seconds so far, and an estimate of those left."""
+class RunProgress:
+    """Tasks done and in all, an estimate of the seconds left, and the last task."""
 
     done: int
     total: int
-    failed: int
-    seconds: float
     seconds_left: float
     last: str
 
 
 def pending(
     paper: Paper, store: ResultStore, size: Size, only: str | None = None
-) -> list[tuple[Run, Task]]:
+) -> list[tuple[Run, RunTask]]:
     """The tasks that the store does not have yet."""
     done = store.done()
     return [
         (experiment.run, task)
         for experiment in paper.chosen(only)
-        for task in _unique(experiment, size)
+        for task in experiment.tasks(size)
         if task.key not in done
     ]
-
-
-def _unique(experiment: Experiment, size: Size) -> list[Task]:
-    return list({task.key: task for task in experiment.tasks(size)}.values())
 
 
 def run_paper(
@@ -61,7 +53,7 @@ def run_paper(
     only: str | None = None,
     n_jobs: int = 1,
     time_limit: float | None = None,
-    progress: Callable[[Progress], None] = lambda progress: None,
+    progress: Callable[[RunProgress], None] = lambda progress: None,
 ) -> int:
     """Do all tasks of a paper that are not done; how many failed.
 
@@ -92,15 +84,14 @@ def run_paper(
     for done, (task, rows, seconds) in enumerate(_results(work, n_jobs, time_limit), start=1):
         store.put(task, rows, seconds)
         failed += any(row.get("error") for row in rows)
-        spent = time.perf_counter() - start
-        left = spent / done * (len(work) - done)
-        progress(Progress(done, len(work), failed, spent, left, task.key))
+        left = (time.perf_counter() - start) / done * (len(work) - done)
+        progress(RunProgress(done, len(work), left, task.key))
     return failed
 
 
 def _results(
-    work: list[tuple[Run, Task]], n_jobs: int, time_limit: float | None
-) -> Iterator[tuple[Task, list[Row], float]]:
+    work: list[tuple[Run, RunTask]], n_jobs: int, time_limit: float | None
+) -> Iterator[tuple[RunTask, list[Row], float]]:
     if n_jobs == 1:
         for run, task in work:
             yield task, *_done(run, task, time_limit)
@@ -108,7 +99,7 @@ def _results(
     waiting = iter(work)
     # Few are handed out ahead, so that little is lost when the run is stopped.
     with ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn")) as pool:
-        running: dict[Future[Any], Task] = {}
+        running: dict[Future[Any], RunTask] = {}
 
         def hand_out() -> None:
             for run, task in waiting:
@@ -133,7 +124,7 @@ def _results(
             raise
 
 
-def _done(run: Run, task: Task, time_limit: float | None) -> tuple[list[Row], float]:
+def _done(run: Run, task: RunTask, time_limit: float | None) -> tuple[list[Row], float]:
     """Rows and seconds of a task; an error becomes a row."""
     start = time.perf_counter()
     with warnings.catch_warnings(), threadpool_limits(1):

@@ -12,10 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from reproduction.declare import Row, Task
+from reproduction.declare import Row, RunTask
 from rowsparse._files import write_whole
-
-__all__ = ["ResultStore", "read_rows"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS tasks (
@@ -47,7 +45,7 @@ class ResultStore:
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> with ResultStore(Path(folder.name) / "results.db", "quick") as store:
-    ...     store.put(Task("table1", "iris", "rfs"), [{"k": 2, "accuracy": 0.9}], 0.1)
+    ...     store.put(RunTask("table1", "iris", "rfs"), [{"k": 2, "accuracy": 0.9}], 0.1)
     ...     store.done(), store.rows("table1")
     ({'table1/iris/rfs/0/{}'}, [{'k': 2, 'accuracy': 0.9}])
     >>> folder.cleanup()
@@ -112,7 +110,7 @@ class ResultStore:
         found = self._execute("SELECT key FROM tasks WHERE size = ?", self.size)
         return {key for (key,) in found}
 
-    def put(self, task: Task, rows: list[Row], seconds: float) -> None:
+    def put(self, task: RunTask, rows: list[Row], seconds: float) -> None:
         """Keep the rows of a finished task, all of them or none."""
         text = json.dumps([_plain(row) for row in rows])
         self._execute(

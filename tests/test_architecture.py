@@ -66,7 +66,7 @@ EXTRAS = ["jinja2", "matplotlib", "pandas", "polars", "pooch", "pyarrow", "rich"
 IMPORT_ALL_PUBLIC = "from rowsparse import *\nfrom rowsparse.datasets import *"
 
 # Modules without a test file of their own. Never add one: write the tests.
-WITHOUT_TESTS = {
+WITHOUT_TESTS: set[str] = {
     "selectors.base.messages",
     "selectors.base.problem",
     "selectors.base.sample",
@@ -74,7 +74,6 @@ WITHOUT_TESTS = {
     "selectors.baseline.ridge_ranking",
     "selectors.meta.stability_selection",
     "selectors.meta.topk_cv",
-    "selectors.registry",
     "selectors.sparse.cdlsr",
     "selectors.sparse.crfs",
     "selectors.sparse.ipfs",

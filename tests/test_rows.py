@@ -29,8 +29,8 @@ from rowsparse.rows import (
 
 POWERS = [0.0, 0.1, 0.25, 0.5, 2 / 3, 0.75, 0.9, 1.0]
 
-fast = settings(max_examples=150, deadline=None)
-many = settings(max_examples=300, deadline=None)
+fast = settings(max_examples=50, deadline=None)
+many = settings(max_examples=100, deadline=None)
 
 
 @pytest.fixture(autouse=True)
@@ -295,7 +295,7 @@ def test_convex_operators_are_nonexpansive(data, t):
 
 
 @pytest.mark.parametrize("p", POWERS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(A=matrices(max_d=5, max_c=6), t=thresholds)
 def test_prox_lpinf_beats_the_grid(p, A, t):
     assert_lpinf_optimal(A, t, p)
@@ -320,7 +320,7 @@ def test_prox_lpinf_beats_the_grid_on_two_level_rows(p):
         assert_lpinf_optimal(A, t, p, points=1001)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(A=matrices(max_d=4, max_c=5), t=thresholds, p=st.floats(0, 1))
 def test_prox_lpinf_beats_the_grid_for_any_power(A, t, p):
     assert_lpinf_optimal(A, t, p, points=501)

@@ -1,9 +1,10 @@
-"""Other packages, one file each, imported only when a benchmark asks for them."""
+"""Other packages, one file each, imported only when a benchmark or the league asks for them."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 # The file of each peer, and the distributions whose versions are reported.
 DISTRIBUTIONS = {
@@ -17,10 +18,20 @@ DISTRIBUTIONS = {
 }
 
 
+def require(name: str) -> Any:
+    """The module of a peer; an ImportError names the extra that installs it."""
+    try:
+        return import_module(f"benchmarks.peers.{name}")
+    except ImportError as error:
+        package = DISTRIBUTIONS[name][0]
+        raise ImportError(
+            f'{package} is not installed: pip install "rowsparse[bench]" ({error}).'
+        ) from None
+
+
 def find(name: str) -> tuple[ModuleType | None, str]:
     """The module of a peer; or None and a sentence that says why it is skipped."""
     try:
-        return import_module(f"benchmarks.peers.{name}"), ""
+        return require(name), ""
     except ImportError as error:
-        package = DISTRIBUTIONS[name][0]
-        return None, f"{package} skipped: it cannot be imported ({error})."
+        return None, f"Skipped: {error}"

@@ -1,15 +1,24 @@
-"""MultiTaskRegression of abess: best subsets by splicing."""
+"""Best subsets by splicing, the package abess."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from abess import MultiTaskRegression
+from abess import LogisticRegression, MultinomialRegression, MultiTaskRegression
 from numpy.typing import NDArray
 
 
-def select(X: NDArray[np.float64], Y: NDArray[np.float64], k: int) -> NDArray[np.intp]:
-    """The features with coefficients, in its default settings; there may be fewer than k."""
+def select(X: NDArray[np.float64], y: NDArray[Any], k: int) -> NDArray[np.intp]:
+    """The features with coefficients, in its default settings; there may be fewer than k.
+
+    Least squares for a matrix of targets, (multinomial) logistic regression for classes.
+    """
     # Asked for more features than there are, the library does not raise: it ends the process.
     size = min(k, *X.shape)
-    model = MultiTaskRegression(support_size=size).fit(X, Y)
-    return np.flatnonzero(np.any(model.coef_ != 0, axis=1))
+    if y.ndim == 2:
+        kind, y = MultiTaskRegression, y.astype(np.float64, copy=False)
+    else:
+        kind = LogisticRegression if np.unique(y).size == 2 else MultinomialRegression
+    coef = np.asarray(kind(support_size=size).fit(X, y).coef_)
+    return np.flatnonzero(coef.reshape(X.shape[1], -1).any(axis=1))

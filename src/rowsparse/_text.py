@@ -1,22 +1,33 @@
-"""Words in sentences."""
+"""Parts of sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["listed"]
+__all__ = ["counted", "joined"]
 
 
-def listed(words: Iterable[str], most: int | None = None, last: str = "and") -> str:
-    """Words as a list in a sentence, at most `most` of them.
+def counted(count: int, noun: str, many: str | None = None) -> str:
+    """A count and its noun.
 
     Examples
     --------
-    >>> listed(["a", "b", "c"]), listed("abcdef", most=3), listed("ab", last="or")
-    ('a, b and c', 'a, b, c and 3 more', 'a or b')
+    >>> counted(1, "feature"), counted(7129, "feature"), counted(2, "class", "classes")
+    ('1 feature', '7,129 features', '2 classes')
+    """
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def joined(words: Iterable[str], most: int | None = None) -> str:
+    """Words with commas and an "and" between, at most `most` of them.
+
+    Examples
+    --------
+    >>> joined(["a", "b", "c"]), joined("abcdef", most=3)
+    ('a, b and c', 'a, b, c and 3 more')
     """
     every = list(words)
     parts = every[:most]
     if len(parts) < len(every):
         parts.append(f"{len(every) - len(parts):,} more")
-    return f" {last} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

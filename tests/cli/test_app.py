@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -38,11 +37,3 @@ def test_missing_typer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
         cli.main()
     assert caught.value.code == 2
     assert 'pip install "rowsparse[cli]"' in capsys.readouterr().err
-
-
-def test_as_a_process(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "rowsparse", "demo", "-k", "0", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1

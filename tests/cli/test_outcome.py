@@ -9,7 +9,7 @@ import time
 import pytest
 
 from rowsparse.cli.outcome import ended, interrupts
-from rowsparse.workflow.messages import InputError
+from rowsparse.workflow.messages import InputError, setting
 
 
 def test_errors_nobody_thought_of_are_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,7 +36,7 @@ def test_an_interrupt_that_a_search_took_for_itself_still_counts() -> None:
 
 def test_settings_in_an_error_are_flags(capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> int:
-        raise InputError('{name} has gaps: {impute:"median"} or {k:3}.', name="{x}")
+        raise InputError(f"{{x}} has gaps: {setting('impute', 'median')} or {setting('k', 3)}.")
 
     assert ended(fail) == 2
     assert capsys.readouterr().err == "{x} has gaps: --impute median or -k 3.\n"

@@ -82,5 +82,5 @@ def test_refusals_name_flags(options: dict[str, Any], sentence: str) -> None:
 
 
 def test_a_sentence_without_settings_stays_as_it_is() -> None:
-    assert with_flags("{k} and --braces") == "{k} and --braces"
-    assert with_flags(Message("{name} stays.", name="{k}")) == "{k} stays."
+    assert with_flags("k and --drop") == "k and --drop"
+    assert with_flags(Message("k stays.")) == "k stays."

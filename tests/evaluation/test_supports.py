@@ -16,7 +16,7 @@ from rowsparse.evaluation import select_for_each, with_count
 @pytest.fixture(scope="module")
 def digits():
     X, y = load_digits(return_X_y=True)
-    return X[:300], y[:300]
+    return X[:150], y[:150]
 
 
 def single(selector, X, y, k):

@@ -50,5 +50,7 @@ def test_large_tables_have_no_numbers_and_smaller_cells() -> None:
     chart = triangle_cells(r, names, "Correlations")
     assert chart.kind == "square many"
     assert {cell.text for row in chart.cells for cell in row[:-1]} == {""}
-    assert signed_cells(r, names, names, "Numbers").kind == "many"
+    assert signed_cells(r, names, names, "Numbers").kind == "many upright"
     assert signed_cells(r[:, :2], names, names[:2], "Numbers").kind == "few"
+    long = ["a rather long name", "b"]
+    assert signed_cells(r[:, :2], names, long, "Numbers").kind == "few upright"

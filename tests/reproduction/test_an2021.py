@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from reproduction import an2021, an2021_objective, an2021_runs
+from reproduction import an2021, an2021_runs
 from reproduction.an2021_runs import (
     DATASETS,
     LARGE,
     REDUNDANCY_SETTING,
-    RFS_GAMMAS,
     STEPS,
-    accuracy_tasks,
     curve_rows,
+    curve_tasks,
     descent,
     objective_rows,
     objective_tasks,
@@ -24,10 +23,11 @@ from reproduction.an2021_runs import (
     refitted_value,
     settings_tasks,
 )
-from reproduction.declare import Size, Task
+from reproduction.declare import RunTask, Size
 from rowsparse import NmAPG
 from rowsparse.design import make_design
 
+FISHER = {"selector": "fisherscore", "params": {}}
 QUIET = "ignore::sklearn.exceptions.ConvergenceWarning"
 
 
@@ -89,14 +89,14 @@ def test_the_refitted_value_is_the_least_on_the_support(data):
 
 
 def test_the_printed_weight_of_the_constraint_is_a_share_of_its_bound():
-    assert printed_rho(0.001, 50, 4.0, 0.1) == pytest.approx(0.001 * (200.0 - 0.1))
-    assert printed_rho(0.01, 1, 0.05, 0.1) > 0.0
+    assert printed_rho(0.001, 50, np.array([[-4.0]]), 0.1) == pytest.approx(0.001 * (200.0 - 0.1))
+    assert printed_rho(0.01, 1, np.array([[0.05]]), 0.1) > 0.0
 
 
 @pytest.mark.filterwarnings(QUIET)
 def test_a_share_of_one_hundredth_is_what_the_selector_takes_by_itself(data):
     X, y, _ = data
-    rho = printed_rho(0.01, len(X), np.abs(X).max(), 0.1)
+    rho = printed_rho(0.01, len(X), X, 0.1)
     own = NmAPG(3, variant="published", fit_intercept=False, max_iter=5).fit(X, y)
     assert own.rho_ == pytest.approx(rho)
 
@@ -108,7 +108,7 @@ def test_curves_get_their_rho_from_the_samples_selected_on(benchmark_data, monke
     monkeypatch.setattr(an2021_runs, "accuracy_rows", lambda task: seen.append(task.options) or [])
     for protocol in ("honest", "published"):
         options = {"protocol": protocol, "folds": 5, "rho_share": 0.01, "params": {"gamma": 0.1}}
-        curve_rows(Task("accuracy", "yale", "nmapg published", 0, options))
+        curve_rows(RunTask("accuracy", "yale", "nmapg published", 0, options))
     honest, published = (options["params"]["rho"] for options in seen)
     assert (honest + 0.001) / (published + 0.001) == pytest.approx(0.8)
     assert "rho_share" not in seen[0]
@@ -117,7 +117,7 @@ def test_curves_get_their_rho_from_the_samples_selected_on(benchmark_data, monke
 
 def test_redundancy_is_measured_on_both_parts_of_the_split(benchmark_data):
     X, _ = benchmark_data("yale")
-    rows = redundancy_rows(Task("redundancy", "yale", "fisherscore", 3, {"ks": [2], "params": {}}))
+    rows = redundancy_rows(RunTask("redundancy", "yale", "fisherscore", 3, {**FISHER, "ks": [2]}))
     (row,) = rows
     # With two features the printed rate is half of their correlation.
     assert abs(row["published"]) == pytest.approx(0.5 * row["absolute"])
@@ -142,15 +142,16 @@ def test_the_published_method_selects_what_its_first_step_selects(benchmark_data
 
 def test_all_sets_and_settings_are_run_and_large_ones_less_often():
     size = an2021.PAPER.standard
-    assert {task.dataset for task in accuracy_tasks(size)} == set(DATASETS)
+    assert {task.dataset for task in curve_tasks(size)} == set(DATASETS)
     gammas = {
         task.options["params"]["gamma"]
-        for task in [*accuracy_tasks(size), *settings_tasks(size)]
+        for task in [*curve_tasks(size), *settings_tasks(size)]
         if task.method.startswith("rfs gamma")
     }
-    assert gammas == set(RFS_GAMMAS)
-    assert {task.options["rho_share"] for task in [*accuracy_tasks(size), *settings_tasks(size)]
-            if "rho_share" in task.options} == {0.01, 0.001}  # fmt: skip
+    assert gammas == {0.001, 0.01, 0.1, 0.2, 0.8, 1.0}
+    every = [*curve_tasks(size), *settings_tasks(size)]
+    shares = {task.options["rho_share"] for task in every if "rho_share" in task.options}
+    assert shares == {0.01, 0.001}
     assert not {task.dataset for task in settings_tasks(size)} & set(LARGE)
     runs = {
         dataset: sum(
@@ -161,65 +162,56 @@ def test_all_sets_and_settings_are_run_and_large_ones_less_often():
     assert runs == {dataset: 2 if dataset in LARGE else 10 for dataset in DATASETS}
     assert all(
         "train_share" in task.options
-        for task in accuracy_tasks(size)
+        for task in curve_tasks(size)
         if task.dataset in an2021_runs.ONE_SPLIT
     )
 
 
-def accuracies(values, protocol="honest"):
-    return [
-        {"dataset": "yale", "method": method, "protocol": protocol, "estimator": "1-NN",
-         "k": 5, "accuracy": value}
-        for method, value in values.items()
-    ]  # fmt: skip
-
-
-def test_places_and_gains_follow_from_the_rows():
-    rows = accuracies({"topk": 0.9, "nmapg": 0.9, "nmapg published": 0.6})
-    rows += accuracies({"topk": 0.95, "nmapg published": 0.7}, "published")
-    text = an2021._accuracy_text(rows, "1-NN")
-    assert "honest protocol – Yale: NmAPG, corrected and TopK." in text
-    assert "published – Yale: 3 of 3." in text
-    assert "adds 7.5 points on average, and up to 10.0." in text
-    assert "same everywhere" not in text  # one of them lacks a protocol
-    assert an2021._accuracy_text([], "1-NN") == "Not run."
-
-
-def test_methods_that_are_the_same_are_named():
-    rows = accuracies({"topk": 0.9, "nmapg": 0.9, "nmapg published": 0.6})
-    text = an2021._accuracy_text(rows, "1-NN")
-    assert "NmAPG, corrected and TopK are the same everywhere." in text
-
-
 def test_the_best_penalty_is_compared_with_the_usual_one():
-    rows = accuracies({"rfs gamma 0.1": 0.8, "rfs gamma 0.2": 0.7, "rfs gamma 1": 0.5})
-    gammas = [f"rfs gamma {gamma:g}" for gamma in RFS_GAMMAS]
-    assert an2021.best_setting(rows, gammas) == {"yale": ("rfs gamma 0.1", 0.8, 0.5)}
-    assert "adds 30.0 points on average (Yale: 0.1)." in an2021._settings_text(rows, "1-NN")
+    values = {"rfs gamma 0.1": 0.8, "rfs gamma 0.2": 0.7, "rfs gamma 1": 0.5}
+    rows = [{"dataset": "yale", "method": m, "k": 5, "accuracy": v} for m, v in values.items()]
+    found = an2021.best_penalty(rows, an2021.PENALTIES["γ of RFS (instead of 1)"])
+    assert found == {"gain": pytest.approx(30.0), "best": {"Yale": "0.1"}}
+    assert an2021.best_penalty(rows[:2], an2021.PENALTIES["γ of RFS (instead of 1)"]) is None
 
 
 def test_the_two_rates_are_compared():
     rows = [
-        {"dataset": "yale", "method": method, "split": 0, "k": 2, "published": p, "absolute": a,
-         "published_held_out": p, "absolute_held_out": a}
+        {
+            "dataset": "yale",
+            "method": method,
+            "split": 0,
+            "k": 2,
+            "published": p,
+            "absolute": a,
+            "published_held_out": p,
+            "absolute_held_out": a,
+        }
         for method, p, a in (("nmapg published", 0.1, 0.2), ("topk", -0.1, 0.3))
-    ]  # fmt: skip
-    text = an2021._redundancy_text(rows)
-    assert "by the rate as printed (1 repeats least) – Yale: 2 of 2." in text
-    assert "by the rate mean absolute correlation (1 repeats least) – Yale: 1 of 2." in text
-    assert "different methods as the least redundant in 1 of 1" in text
-    assert "less than 0.45 of it in 1 of 2 cells" in text
+    ]
+    found = an2021.redundancy_claims(rows)
+    assert found["places"] == {
+        "as printed": {"Yale": "2 of 2"},
+        "mean absolute correlation": {"Yale": "1 of 2"},
+    }
+    assert (found["differ"], found["sets"], found["below"], found["cells"]) == (1, 1, 1, 2)
 
 
-def test_the_words_on_the_objective_follow_from_the_rows():
+def test_the_counts_on_the_objective_follow_from_the_rows():
     own = {"fisherscore": 5.0, "nmapg published": 5.0, "topk": 4.0, "topk l21": 3.0}
     rows = [
         {"dataset": "yale", "method": method, "k": 10, "objective": value}
         for method, value in own.items()
     ]
     rows[1] |= {"kept": 9, "rows": 40}
-    text = an2021_objective._objective_text(rows)
-    assert "TopK: 0; TopK, ℓ2,1: 1." in text
-    assert "Fisher score in 1 of 1." in text
-    assert "90 % of the features are those of the first step" in text
-    assert "in 0 of 1 cells; at most k rows above 0.001 in 0 of 1." in text
+    found = an2021.objective_context(rows)
+    assert found["best"] == {
+        "Fisher": 0,
+        "NmAPG, published, 0.01": 0,
+        "TopK": 0,
+        "TopK, ℓ2,1": 1,
+    }
+    assert found["below"] == {"Fisher": 0, "TopK": 1, "TopK, ℓ2,1": 1}
+    assert (found["same"], found["number"]) == (1, 1)
+    (step,) = found["steps"]
+    assert (step["share"], step["still"], step["feasible"], step["number"]) == (90, 0, 0, 1)

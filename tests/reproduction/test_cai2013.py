@@ -8,18 +8,17 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from reproduction import cai2013
-from reproduction.cai2013_runs import (
-    PRINTED,
-    PRINTED_STEPS,
+from reproduction.cai2013 import (
     RUNS,
-    accuracy_tasks,
-    coded,
-    constant_losses,
+    TABLE_KS,
+    figure_tasks,
     objective_rows,
     table_tasks,
     training_part,
 )
-from reproduction.declare import Task
+from reproduction.declare import RunTask
+from reproduction.pages import write_page
+from reproduction.problems import class_matrix, constant_losses
 from rowsparse import RPFS
 
 
@@ -37,19 +36,21 @@ def made_row(method, values, *, constant=17.0, dataset="lung", k=1, supports=Non
 
 
 def test_the_best_constant_is_the_least_sum_of_distances():
-    Y = coded(np.random.default_rng(0).integers(0, 3, 25), "one-hot")
+    Y = class_matrix(np.random.default_rng(0).integers(0, 3, 25), "one-hot")
     best, at_mean = constant_losses(Y)
     found = minimize(
-        lambda b: np.linalg.norm(Y - b, axis=1).sum(), Y.mean(axis=0), method="Nelder-Mead",
+        lambda b: np.linalg.norm(Y - b, axis=1).sum(),
+        Y.mean(axis=0),
+        method="Nelder-Mead",
         options={"xatol": 1e-10, "fatol": 1e-12, "maxiter": 5000},
-    )  # fmt: skip
+    )
     assert best == pytest.approx(found.fun, rel=1e-6)
     assert at_mean == pytest.approx(np.linalg.norm(Y - Y.mean(axis=0), axis=1).sum())
 
 
 def test_labels_of_plus_and_minus_one_double_the_losses():
     y = np.array([0, 0, 0, 1, 2, 2])
-    plain, doubled = (constant_losses(coded(y, kind)) for kind in ("one-hot", "plus-minus"))
+    plain, doubled = (constant_losses(class_matrix(y, kind)) for kind in ("one-hot", "plus-minus"))
     assert doubled == pytest.approx(tuple(2 * value for value in plain))
 
 
@@ -64,18 +65,18 @@ def test_the_training_part_is_a_fifth_and_keeps_the_classes():
 
 def test_all_starts_are_run_once():
     for method, run in RUNS.items():
-        for k in PRINTED["leu"]:
+        for k in TABLE_KS:
             blocks = [
                 task.options
                 for task in table_tasks(cai2013.PAPER.standard)
                 if (task.dataset, task.method, task.options["k"]) == ("leu", method, k)
             ]
             starts = [s for b in blocks for s in range(b["first"], b["first"] + b["number"])]
-            assert starts == list(range(round(50 * run.get("share", 1.0))))
+            assert starts == list(range(run.starts(cai2013.PAPER.standard, 50)))
 
 
 def test_selections_on_all_samples_are_made_once():
-    tasks = [t for t in accuracy_tasks(cai2013.PAPER.standard) if t.dataset == "leu"]
+    tasks = [t for t in figure_tasks(cai2013.PAPER.standard) if t.dataset == "leu"]
     published = [t for t in tasks if t.options["protocol"] == "published"]
     honest = [t for t in tasks if t.options["protocol"] == "honest"]
     assert {t.options["splits"] for t in published} == {10}
@@ -86,12 +87,17 @@ def test_selections_on_all_samples_are_made_once():
 def test_a_row_holds_what_the_selector_says(benchmark_data):
     X, y = benchmark_data("leu")
     options = {
-        "k": 2, "first": 3, "number": 2, "labels": "one-hot", "fifth": "stratified",
-        "params": {**PRINTED_STEPS, "max_iter": 50},
-    }  # fmt: skip
-    (row,) = objective_rows(Task("table2", "leu", "rpfs published", 0, options))
+        "k": 2,
+        "first": 3,
+        "number": 2,
+        "labels": "one-hot",
+        "fifth": "stratified",
+        "selector": "rpfs",
+        "params": {**RUNS["rpfs published"].params, "max_iter": 50},
+    }
+    (row,) = objective_rows(RunTask("table2", "leu", "rpfs published", 0, options))
     part = training_part(y, "stratified")
-    Y = coded(y[part], "one-hot")
+    Y = class_matrix(y[part], "one-hot")
     with pytest.warns(ConvergenceWarning):
         selector = RPFS(2, random_state=4, task="regression", **options["params"]).fit(X[part], Y)
     residual = Y - X[part] @ selector.coef_.T - selector.intercept_
@@ -111,12 +117,12 @@ def test_a_row_holds_what_the_selector_says(benchmark_data):
         (2.0, 4.0, 17.0, "Neither coding fits"),
     ],
 )
-def test_the_answer_on_lung_follows_from_the_rows(plain, doubled, constant, answer):
+def test_the_answer_on_lung_follows_from_the_rows(plain, doubled, constant, answer, tmp_path):
     rows = [
         made_row("rpfs published", [plain], constant=constant),
         made_row("rpfs plus-minus", [doubled], constant=2 * constant),
     ]
-    text = cai2013._lung(rows)
+    text = write_page(cai2013.PAPER, {"table2": rows}, tmp_path).read_text()
     assert answer in text
     assert ("These runs end worse" in text) == ("worse" in answer)
 
@@ -127,8 +133,9 @@ def test_cells_within_the_printed_spread_are_counted():
         made_row("rpfs published", [20.0], k=5),
         made_row("rpfs published", [1.0], dataset="leu", k=8),
     ]
-    assert cai2013._agreement(rows, "rpfs published") == (2, 3, {"lung": 1, "leu": 1})
-    text = cai2013._table_text(rows)
-    assert "2 of 3 cells (" in text
-    assert "LEU: 1 of 1; LUNG: 1 of 2." in text
-    assert "on supports of their own in 1 of 3 cells" in text.replace("\n", " ")
+    hits = {("leu", 8): True, ("lung", 1): True, ("lung", 5): False}
+    assert cai2013.agreement(rows, "rpfs published") == hits
+    found = cai2013.claims(rows)
+    assert (found["hits"], found["total"], found["unstable"]) == (2, 3, 1)
+    assert found["by_data"] == {"LEU": 1, "LUNG": 1}
+    assert found["somewhere"] == {"LEU": "1 of 1", "LUNG": "1 of 2"}

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from reproduction import get_paper
 from reproduction import runner as runner_module
 from reproduction.command import make_app
-from reproduction.declare import Task
+from reproduction.declare import RunTask
 from reproduction.store import ResultStore, read_rows
 
 from . import toy
@@ -80,7 +80,7 @@ def test_rebuilding_from_rows_that_lack_something_names_file_and_fix(invoke, tmp
         (GOOD_ROW, "has rows without 'value'"),
     ):
         (tmp_path / "toy.jsonl").write_text(row)
-        paper = replace(toy.paper(), sections=lambda rows: [row["value"] for row in rows["table"]])
+        paper = replace(toy.paper(), page=lambda rows: {"rows": rows["table"][0]["value"]})
         monkeypatch.setattr("reproduction.command.get_paper", lambda name, paper=paper: paper)
         done = invoke("toy", "--rebuild", "--out", str(tmp_path))
         assert done.exit_code == 2
@@ -93,7 +93,7 @@ def spoilt(path):
     """A store of results with a page in the middle overwritten."""
     with ResultStore(path) as store:
         for j in range(300):
-            store.put(Task("table", f"set{j}", "rfs"), [{"k": 1, "text": "x" * 100}], 0.1)
+            store.put(RunTask("table", f"set{j}", "rfs"), [{"k": 1, "text": "x" * 100}], 0.1)
     content = bytearray(path.read_bytes())
     content[4096 : len(content)] = bytes(b ^ 0x5A for b in content[4096:])
     path.write_bytes(content)
@@ -106,7 +106,7 @@ def foreign(path):
 
 def no_json(path):
     with ResultStore(path) as store:
-        store.put(Task("table", "iris", "rfs"), [{"k": 1}], 0.1)
+        store.put(RunTask("table", "iris", "rfs"), [{"k": 1}], 0.1)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("UPDATE tasks SET rows = 'garbage'")
 

@@ -9,10 +9,8 @@ from reproduction import kong2014
 from reproduction.declare import Size
 from reproduction.kong2014_runs import (
     CONVEX,
-    LABELS,
-    PRINTED,
     SCALINGS,
-    accuracy_tasks,
+    figure_tasks,
     label_tasks,
     logarithms,
     residue_of,
@@ -20,6 +18,7 @@ from reproduction.kong2014_runs import (
     settings_tasks,
     table_tasks,
 )
+from reproduction.pages import write_page
 from rowsparse.evaluation import residue
 
 
@@ -81,7 +80,7 @@ def test_the_printed_residues_of_lung_are_out_of_reach_of_centred_columns(benchm
     _, y = benchmark_data("lung")
     floor = np.sqrt(y.size) * np.linalg.norm(onehot(y).mean(axis=0))
     assert floor == pytest.approx(10.05, abs=0.005)
-    assert floor > max(max(values) for values in PRINTED["lung"].values())
+    assert floor > max(max(values) for values in kong2014.TABLE["lung"].values())
 
 
 def made_rows(factors, **other):
@@ -97,17 +96,17 @@ def made_rows(factors, **other):
             **setting,
         }
         for dataset, factor in factors.items()
-        for method, printed in zip(CONVEX, PRINTED[dataset]["convex"], strict=True)
+        for method, printed in zip(CONVEX, kong2014.TABLE[dataset]["convex"], strict=True)
     ]
 
 
-def test_settings_are_compared_with_the_printed_convex_residues():
+def test_settings_are_compared_with_the_printed_convex_residues(tmp_path):
     rows = made_rows({"allaml": 1.01, "glioma": 0.97, "lung": 1.0, "carcinom": 1.3})
     found = kong2014.setting_deviations(rows)
     near = found["penalised", "unit sd", "one-hot", False]
     assert near["allaml"] == pytest.approx(dict.fromkeys(CONVEX, 0.01))
     assert found["refitted", "unit sd", "one-hot", False]["lung"]["mtfs"] == pytest.approx(-0.5)
-    text = kong2014._settings(rows)
+    text = write_page(kong2014.PAPER, {"settings": rows}, tmp_path).read_text()
     assert "(ALLAML, GLIOMA, LUNG, CAR): 0 of 2." in text
     assert "**unit sd, labels 0/1, no intercept, penalised**, with ALLAML, GLIOMA, LUNG." in text
     assert (
@@ -118,8 +117,7 @@ def test_settings_are_compared_with_the_printed_convex_residues():
 def test_a_failed_task_counts_against_a_setting():
     rows = made_rows(dict.fromkeys(("allaml", "glioma"), 1.0))
     rows[-1] = {"dataset": "glioma", "method": "mtfs", "error": "TimeoutError"}
-    text = kong2014._settings(rows)
-    assert "with ALLAML." in text
+    assert kong2014.settings_context(rows)["first_near"] == ["ALLAML"]
 
 
 def test_both_starts_and_both_readings_are_run():
@@ -131,7 +129,6 @@ def test_both_starts_and_both_readings_are_run():
     ]
     assert len(cells) == len(set(cells)) == 2 * 2 * 9
     assert len(settings_tasks(Size(datasets=("carcinom",)))) == 2 * len(SCALINGS) * len(CONVEX)
-    assert len(LABELS) == 2
 
 
 def test_slow_methods_are_repeated_only_when_asked_to():
@@ -141,9 +138,9 @@ def test_slow_methods_are_repeated_only_when_asked_to():
     def repeats(tasks, method, protocol):
         return sum(t.method == method and t.options["protocol"] == protocol for t in tasks)
 
-    assert repeats(accuracy_tasks(size), "mtfs", "honest") == 5
-    assert repeats(accuracy_tasks(size), "lpinf p = 0.5", "honest") == 1
-    assert repeats(accuracy_tasks(every), "lpinf p = 0.5", "honest") == 5
+    assert repeats(figure_tasks(size), "mtfs", "honest") == 5
+    assert repeats(figure_tasks(size), "lpinf p = 0.5", "honest") == 1
+    assert repeats(figure_tasks(every), "lpinf p = 0.5", "honest") == 5
     assert repeats(label_tasks(size), "mtfs", "honest") == 1
     assert repeats(label_tasks(every), "mtfs", "honest") == 5
 
@@ -154,8 +151,8 @@ def test_a_residue_of_more_rows_than_asked_for_is_marked():
         {"dataset": "glioma", **cell, "p": p, "penalised": value, "rows": count}
         for p, value, count in ((0.1, 4.5, 20), (0.25, 4.6, 31), (1.0, 0.2, 4434))
     ]
-    table = kong2014._table(rows, "glioma")
+    table = kong2014.residue_table(rows, "glioma")
     assert "| 4.5000 | 4.6000* |" in table
     assert "| 0.2000* |" in table
-    assert "up to 31 (GLIOMA, p = 0.25)" in kong2014._stars(rows)
-    assert kong2014._stars(rows[:1]) == ""
+    assert kong2014.stars(rows) == {"most": 31, "data": "GLIOMA", "p": 0.25}
+    assert kong2014.stars(rows[:1]) is None

@@ -48,6 +48,7 @@ def test_the_first_task_of_each_experiment_runs(name, tmp_path, benchmark_data):
     write_page(paper, kept, tmp_path / "docs")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", KEPT, ids=lambda path: path.stem)
 def test_kept_pages_are_those_of_their_rows(rows, tmp_path):
     page = write_page(get_paper(rows.stem), read_rows(rows), tmp_path)

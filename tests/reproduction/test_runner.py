@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reproduction.declare import Size, Task
+from reproduction.declare import RunTask, Size
 from reproduction.pages import write_page
 from reproduction.runner import pending, run_paper
 from reproduction.store import ResultStore, read_rows
@@ -107,7 +107,7 @@ def test_a_task_that_takes_too_long_is_stopped(tmp_path):
 def test_text_form_is_stable_and_reads_back(tmp_path):
     with ResultStore(tmp_path / "results.db") as store:
         rows = [{"k": np.int64(2), "value": np.float64(1 / 3), "nothing": np.nan, "name": "é"}]
-        store.put(Task("table", "iris", "rfs"), rows, 0.1)
+        store.put(RunTask("table", "iris", "rfs"), rows, 0.1)
         store.write_text(tmp_path / "rows.jsonl", ["table"])
         first = (tmp_path / "rows.jsonl").read_bytes()
         store.write_text(tmp_path / "rows.jsonl", ["table"])
@@ -141,6 +141,4 @@ def test_a_page_is_made_of_stored_rows(tmp_path):
         run_paper(toy.paper(), store, Size(repeats=3))
         rows = {"table": store.rows("table")}
     page = write_page(toy.paper(), rows, tmp_path / "docs")
-    assert page.read_text() == (
-        "# Toys\n\nNobody, never.\n\nNothing is printed.\n\n## A table\n\n6 rows\n"
-    )
+    assert page.read_text() == ("# Toys\n\nNobody, never.\n\n## A table\n\n6 rows\n")

@@ -7,19 +7,19 @@ import sys
 import time
 from pathlib import Path
 
-from reproduction.declare import Experiment, Paper, Row, Section, Size, Task
+from reproduction.declare import Experiment, Paper, Row, RunTask, Size
 from reproduction.runner import run_paper
 from reproduction.store import ResultStore
 
 
-def tasks(size: Size) -> list[Task]:
+def tasks(size: Size) -> list[RunTask]:
     return [
-        Task("table", f"data{i % 3}", "method", i, {"log": size.options.get("log")})
-        for i in range(size.repeats or 40)
+        RunTask("table", f"data{i % 3}", "method", i, {"log": size.options.get("log")})
+        for i in range(size.repeats)
     ]
 
 
-def run(task: Task) -> list[Row]:
+def run(task: RunTask) -> list[Row]:
     time.sleep(0.005)
     if task.options["log"]:
         with Path(task.options["log"]).open("a") as log:
@@ -27,13 +27,13 @@ def run(task: Task) -> list[Row]:
     return [{"split": task.split, "k": k, "value": task.split * k} for k in (1, 2)]
 
 
-def fails(task: Task) -> list[Row]:
+def fails(task: RunTask) -> list[Row]:
     if task.split % 2:
         raise ValueError("odd")
     return [{"split": task.split}]
 
 
-def sleeps(task: Task) -> list[Row]:
+def sleeps(task: RunTask) -> list[Row]:
     time.sleep(0.05 if task.split else 5.0)
     return [{"split": task.split}]
 
@@ -41,13 +41,11 @@ def sleeps(task: Task) -> list[Row]:
 def paper(run=run) -> Paper:
     return Paper(
         name="toy",
-        title="Toys",
-        citation="Nobody, never.",
-        experiments=(Experiment("table", "A table", tasks, run),),
-        standard=Size(),
+        experiments=(Experiment("table", tasks, run),),
+        standard=Size(repeats=40),
         quick=Size("quick"),
-        intro="Nothing is printed.",
-        sections=lambda rows: [Section("A table", f"{len(rows['table'])} rows")],
+        page=lambda rows: {"rows": len(rows["table"])},
+        templates=Path(__file__).parent,
     )
 
 

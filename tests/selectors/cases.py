@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib.util import find_spec
+from inspect import getdoc
 from typing import Any
 
 from rowsparse import get_selector, list_selectors, selector_info
@@ -53,3 +55,12 @@ def all_selectors(k: Any, *, linear: bool = False) -> dict[str, Factory]:
         for name in list_selectors()
         if installed(name) and (not linear or issubclass(selector_info(name).cls, LinearSelector))
     }
+
+
+def documented(cls: type, section: str) -> dict[str, str]:
+    """The names that a section of a numpydoc docstring explains, each with its type."""
+    found = re.search(rf"^{section}\n-+\n(.*?)(?=\n\n|\Z)", getdoc(cls) or "", re.M | re.S)
+    assert found is not None
+    headers = [line for line in found[1].split("\n") if not line.startswith(" ")]
+    split = [header.partition(" : ") for header in headers]
+    return {name: kind for names, _, kind in split for name in names.split(", ")}

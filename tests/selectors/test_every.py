@@ -13,9 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rowsparse import get_selector, list_selectors, selector_info
-from rowsparse.selectors.base.selector import BaseSelector
-from rowsparse.selectors.registry import KINDS, register
+from rowsparse import selector_info
 
 from .cases import all_selectors
 
@@ -58,62 +56,6 @@ def assert_sound(selector: Any, k: int, d: int) -> None:
         np.sort(selector.ranking_[~selector.support_]), np.arange(2, d - k + 2)
     )
     assert not np.isnan(selector.scores_).any()
-
-
-# ------------------------------------------------------------------------- the registry
-def test_every_class_is_registered_and_public():
-    import rowsparse
-
-    def concrete(cls: type) -> list[type]:
-        below = [found for sub in cls.__subclasses__() for found in concrete(sub)]
-        return below if getattr(cls, "__abstractmethods__", None) else [cls, *below]
-
-    registered = {selector_info(name).cls for name in list_selectors()}
-    assert {cls for cls in concrete(BaseSelector) if cls.__module__.startswith("rowsparse.")} == (
-        registered
-    )
-    for cls in registered:
-        assert getattr(rowsparse, cls.__name__) is cls
-        assert cls.__name__ in dir(rowsparse)
-
-
-def test_list_selectors_by_task_and_kind():
-    everything = list_selectors()
-    assert everything == sorted(everything)
-    assert sorted(name for kind in KINDS for name in list_selectors(kind=kind)) == everything
-    assert set(list_selectors(task="regression", kind="sparse")) >= {"topk", "rfs"}
-    with pytest.raises(ValueError, match=r"task must be one of 'classification'"):
-        list_selectors(task="ranking")
-    with pytest.raises(ValueError, match="kind must be one of"):
-        list_selectors(kind="best")
-
-
-def test_get_selector_by_any_spelling():
-    assert repr(get_selector("Top-K", 4)) == "TopK(n_features_to_select=4)"
-    with pytest.raises(ValueError, match="There is no selector 'topkk': did you mean 'topk'"):
-        get_selector("topkk", 3)
-    with pytest.raises(ValueError, match="see list_selectors"):
-        get_selector("???", 3)
-    with pytest.raises(TypeError, match="name must be the name of a selector"):
-        get_selector(3, 3)
-    with pytest.raises(TypeError, match="RFS has no parameter 'lam'; it has n_features_to_select"):
-        get_selector("rfs", 3, lam=1.0)
-
-
-def test_a_name_is_registered_once():
-    with pytest.raises(ValueError, match="The name 'topk' belongs to TopK already"):
-        register("topk", kind="sparse", reference="")(type("Impostor", (), {}))
-    with pytest.raises(ValueError, match="name must be of lower-case"):
-        register("Top K", kind="sparse", reference="")
-
-
-@pytest.mark.parametrize("name", list_selectors())
-def test_the_registry_describes_a_selector(name):
-    info = selector_info(name)
-    assert info.name == name
-    assert info.reference
-    assert info.summary.endswith(".")
-    assert set(info.tasks) <= {"classification", "multilabel", "regression"}
 
 
 # ---------------------------------------------------------------------------- selections

@@ -14,7 +14,7 @@ from rowsparse.workflow.table import Table
 
 
 def test_comparison(classes: Table) -> None:
-    settings = CompareSettings(k=(1, 3), methods=("topk", "relieff"), cv=3)
+    settings = CompareSettings(k=(1, 3), methods=("topk", "relieff"), cv=2)
     result = compare(classes, settings)
     assert result.curve.selectors == ["TopK", "ReliefF"]
     assert result.curve.ks == [1, 3]

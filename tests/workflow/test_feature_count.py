@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from rowsparse.workflow.feature_count import score_curve
 from rowsparse.workflow.table import Table
 
 from .planted import selected
+
+
+def test_the_suggested_k_is_the_smallest_within_one_standard_error_of_the_best() -> None:
+    spread = np.array([-0.04, 0.04, -0.04, 0.04])[:, None]  # a standard error of 0.02 or so
+    scores = np.array([0.80, 0.89, 0.90, 0.90]) + spread
+    curve = score_curve("accuracy", (1, 3, 5, 8), scores)
+    assert (curve.chosen_k, curve.best_k) == (3, 5)
+    np.testing.assert_allclose(curve.mean, [0.80, 0.89, 0.90, 0.90])
+    np.testing.assert_allclose(curve.sd, 0.04)
+    assert score_curve("accuracy", (1, 3, 5, 8), scores, taken=8).chosen_k == 8
 
 
 def test_k_by_cross_validation(classes: Table) -> None:
@@ -27,7 +40,7 @@ def test_k_by_cross_validation_of_another_method(classes: Table) -> None:
 
 
 def test_the_score_is_told_around_the_k_asked_for(classes: Table) -> None:
-    result = selected(classes, 4, stability=0)
+    result = selected(classes, 4, stability=0, cv=2)
     curve = result.curve
     assert curve is not None
     assert not result.k_was_chosen
@@ -35,10 +48,12 @@ def test_the_score_is_told_around_the_k_asked_for(classes: Table) -> None:
     assert curve.chosen_k == 4
     assert curve.mean[2] == result.score
     assert curve.sd[2] == result.score_sd
-    other = selected(classes, 6, stability=0).curve
+    other = selected(classes, 6, stability=0, cv=2).curve
     assert other.ks == (2, 3, 6, 9)
     assert (other.mean[0], other.mean[2]) == (curve.mean[1], curve.mean[3])
     assert selected(classes, 4, stability=0, cv=0).curve is None
-    forced = selected(classes, 4, include="f0, f1", exclude="f2, f3, f4, f5, f6", stability=0).curve
+    forced = selected(
+        classes, 4, include="f0, f1", exclude="f2, f3, f4, f5, f6", stability=0, cv=2
+    ).curve
     assert forced.ks == (2, 4, 6)
-    assert selected(classes, 4, method="rfs", stability=0).curve.ks == (2, 4, 6)
+    assert selected(classes, 4, method="rfs", stability=0, cv=2).curve.ks == (2, 4, 6)

@@ -18,7 +18,7 @@ def test_missing_values_are_counted_and_the_worst_columns_named(tmp_path: Path) 
     path = csv(tmp_path / "a.csv", table)
     assert refusal(path) == (
         "The table has 14 missing values in 2 of 10 columns, most in 'f7' (9) and 'f2' (5): fill "
-        'them with impute="median", or leave columns out with drop.'
+        "them with impute='median', or leave columns out with drop."
     )
     filled = read(path, "outcome", impute="median")
     assert filled.X[:9, 7].tolist() == [np.median(X[9:, 7])] * 9

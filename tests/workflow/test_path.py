@@ -25,7 +25,7 @@ def test_path_is_that_of_topk(numbers: Table) -> None:
     assert result.objectives == tuple(expected.objectives.tolist())
     assert result.curve.metric == "r2"
     assert len(result.curve.mean) == 5
-    assert find_path(numbers, PathSettings(k_max=100)).ks[-1] == D
+    assert find_path(numbers, PathSettings(cv=2, k_max=100)).ks[-1] == D
     with pytest.raises(ValueError, match="k_max must be an integer"):
         find_path(numbers, PathSettings(k_max=0))
     with pytest.raises(InputError, match="include has 2 columns, more than k_max=1"):
@@ -35,17 +35,17 @@ def test_path_is_that_of_topk(numbers: Table) -> None:
 def test_a_category_is_one_step_of_a_path(tmp_path: Path) -> None:
     colour = np.array(["red", "green", "blue"])[np.digitize(SCORE, [-1, 1])]
     table = make(tmp_path, goal=SCORE, colour=colour)
-    path = find_path(table, PathSettings(k_max=3))
+    path = find_path(table, PathSettings(cv=2, k_max=3))
     named = [[path.names[j] for j in support] for support in path.supports]
     assert [len(names) for names in named] == [1, 2, 3]
     assert named[0] == ["colour"]
     assert not any("colour=" in name for names in named for name in names)
     assert any("together or not at all" in note for note in path.data.notes)
-    assert find_path(table, PathSettings(k_max=100)).ks[-1] == table.n_units == D + 1
-    barred = find_path(table, PathSettings(k_max=100, exclude="colour"))
+    assert find_path(table, PathSettings(cv=2, k_max=100)).ks[-1] == table.n_units == D + 1
+    barred = find_path(table, PathSettings(cv=2, k_max=100, exclude="colour"))
     assert barred.ks[-1] == D
     assert all("colour" not in [barred.names[j] for j in support] for support in barred.supports)
-    forced = find_path(table, PathSettings(k_max=2, include="colour"))
+    forced = find_path(table, PathSettings(cv=2, k_max=2, include="colour"))
     assert forced.ks == (1, 2)
     with pytest.raises(InputError, match="include has 2 columns, more than k_max=1"):
         find_path(table, PathSettings(k_max=1, include="colour,f1"))

@@ -31,7 +31,7 @@ def test_include_and_exclude(classes: Table) -> None:
         ({"k": 0}, "k must be an integer of at least 1"),
         ({"k": 2, "cv": 1}, "cv must be between 2 and"),
         ({"k": 2, "cv": 1000}, "cv must be between 2 and"),
-        ({"k": "auto", "cv": 0}, 'k="auto" needs cross-validation'),
+        ({"k": "auto", "cv": 0}, "k='auto' needs cross-validation"),
         ({"k": 2, "stability": 1}, "stability needs at least 2"),
         ({"k": 2, "stability": -1}, "stability must be an integer of at least 0"),
         ({"k": 2, "method": "nosuch"}, "nosuch"),

@@ -60,7 +60,7 @@ def test_numbers(numbers: Table) -> None:
 
 
 def test_several_labels(labels: Table) -> None:
-    result = selected(labels, 4, stability=4)
+    result = selected(labels, 4, stability=4, cv=3)
     assert result.metric == "macro_f1"
     assert result.score > result.chance_score + 0.2
     assert result.data.classes == ("l0", "l1", "l2")

@@ -31,9 +31,10 @@ from rowsparse.workflow.settings import (
         (
             SelectSettings,
             {"k": "auto", "cv": 0},
-            'k="auto" needs cross-validation: cv must be at least 2.',
+            "k='auto' needs cross-validation: cv must be at least 2.",
             "k cv",
         ),
+        (SelectSettings, {"k": "auto", "k_max": 0}, "k_max must be an integer of at", "k_max"),
         (SelectSettings, {"k": 2, "stability": 1}, "stability needs at least 2", "stability"),
         (SelectSettings, {"k": 2, "stability": -1}, "stability must be an integer", "stability"),
         (CompareSettings, {"k": (2, 0)}, "k must be an integer of at least 1; got 0.", "k"),

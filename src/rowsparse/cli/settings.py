@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from ast import literal_eval
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
-from rowsparse.workflow.messages import InputError, Message, shown
+from rowsparse.workflow.messages import InputError, Message, setting, shown
 from rowsparse.workflow.settings import (
     CompareSettings,
     PathSettings,
@@ -50,18 +49,16 @@ def flag(setting: str) -> str:
 def with_flags(message: str) -> str:
     """A sentence of the workflow with settings as flags.
 
-    >>> with_flags(Message("{image_shape:(2, 3)} has {n} pixels.", n=6))
+    >>> with_flags(Message(f"{setting('image_shape', (2, 3))} has 6 pixels."))
     '--image 2x3 has 6 pixels.'
     """
     return message.spelled(_typed) if isinstance(message, Message) else message
 
 
-def _typed(setting: str, literal: str | None) -> str:
-    """A setting, or a setting with a value, as it is typed."""
-    if literal is None:
-        return flag(setting)
-    value = literal_eval(literal)
-    return f"{flag(setting)} {'x'.join(map(str, value)) if isinstance(value, tuple) else value}"
+def _typed(setting: str, value: Any) -> str:
+    """A setting as it is typed, with its value if it has one."""
+    words = "x".join(map(str, value)) if isinstance(value, tuple) else value
+    return flag(setting) if value is None else f"{flag(setting)} {words}"
 
 
 # ------------------------------------------------------------------------ options as settings
@@ -79,11 +76,11 @@ def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSet
 def select_settings(options: SelectOptions) -> SelectSettings:
     """What ``rowsparse select`` asks for."""
     if options.proof and not options.certify:
-        raise InputError("{proof} needs {certify}: without it there is nothing to write.")
-    if options.proof and not options.proof.parent.is_dir():
         raise InputError(
-            "{proof}: there is no folder {folder}.", folder=repr(str(options.proof.parent))
+            f"{setting('proof')} needs {setting('certify')}: without it there is nothing to write."
         )
+    if options.proof and not options.proof.parent.is_dir():
+        raise InputError(f"{setting('proof')}: there is no folder {str(options.proof.parent)!r}.")
     return SelectSettings(
         **_same_names(SelectSettings, options),
         k=_count(options.k),
@@ -121,7 +118,7 @@ def _count(text: str) -> int | Literal["auto"]:
         return int(text)
     except ValueError:
         raise InputError(
-            "{k} must be a whole number or 'auto'; got {text}.", text=shown(text)
+            f"{setting('k')} must be a whole number or 'auto'; got {shown(text)}."
         ) from None
 
 
@@ -132,7 +129,7 @@ def _counts(text: str) -> tuple[int, ...]:
     except ValueError:
         counts = []
     if not counts:
-        raise InputError("{k} must be whole numbers, as in 5,10,20; got {text}.", text=shown(text))
+        raise InputError(f"{setting('k')} must be whole numbers, as in 5,10,20; got {shown(text)}.")
     return tuple(counts)
 
 
@@ -148,6 +145,6 @@ def _image_shape(text: str | None) -> tuple[int, int] | None:
     match = re.fullmatch(r"\s*(\d+)\s*[x×,]\s*(\d+)\s*", text)
     if match is None or 0 in (int(match[1]), int(match[2])):
         raise InputError(
-            "{image_shape} must be height x width, as in 28x28; got {text}.", text=shown(text)
+            f"{setting('image_shape')} must be height x width, as in 28x28; got {shown(text)}."
         )
     return int(match[1]), int(match[2])

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse.report.names import full
+from rowsparse.report.lines import LETTER
+from rowsparse.report.names import display_width, full, shown
 from rowsparse.report.numbers import decimal, number, percent
 
 __all__ = ["Cell", "Cells", "confusion_cells", "signed_cells", "triangle_cells"]
@@ -99,7 +100,12 @@ def confusion_cells(classes: Sequence[str], counts: Array, label: str) -> Cells:
 
 
 def _size(columns: Sequence[str]) -> str:
-    return "few" if len(columns) <= 6 else "some" if len(columns) <= 12 else "many"
+    """Classes for few, some or many columns, and for names too long to stand side by side."""
+    count = len(columns)
+    size = "few" if count <= 4 else "some" if count <= 12 else "many"
+    widest = LETTER * max(display_width(shown(column, 16)) for column in columns)
+    room = 72 if size == "few" else 640 / count
+    return size if widest <= room else f"{size} upright"
 
 
 def _signed(value: float, largest: float) -> str:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rowsparse._text import counted
 from rowsparse.report import words
 from rowsparse.report.curves import mean_and_band, score_axis
 from rowsparse.report.lines import Series, line_chart, style_class
 from rowsparse.report.names import isolated, listing
-from rowsparse.report.numbers import decimal, metric_name, plural, score, seconds
+from rowsparse.report.numbers import decimal, metric_name, score, seconds
 from rowsparse.report.page import Tile, render
 from rowsparse.report.svg import Svg
 
@@ -70,7 +71,7 @@ def comparison_page(result: ComparisonResult) -> str:
     return render(
         "comparison.html.j2",
         result=result,
-        title=f"{plural(len(curve.selectors), 'method')} compared: features that "
+        title=f"{counted(len(curve.selectors), 'method')} compared: features that "
         f"{words.purpose(result.data)}",
         metric=curve.metrics[0],
         estimators=curve.estimators,
@@ -148,7 +149,7 @@ def _summary(result: ComparisonResult, rows: list[MethodRow]) -> tuple[str, str,
     curve, data = result.curve, result.data
     counts = listing([f"{k:,}" for k in curve.ks], 6)
     asked = (
-        f"{plural(len(curve.selectors), 'method')} picked {counts} of {words.measured(data)}, to "
+        f"{counted(len(curve.selectors), 'method')} picked {counts} of {words.measured(data)}, to "
         f"{words.purpose(data)}."
     )
     return asked, _found(curve, rows), _protocol_sentence(curve.protocol)
@@ -161,7 +162,7 @@ def _found(curve: SelectionCurve, rows: list[MethodRow]) -> str:
     metric = curve.metrics[0]
     text = (
         f"The highest {metric_name(metric)}, {score(metric, best.mean)}, was reached by "
-        f"{isolated(best.method)} with {plural(best.k, 'feature')}"
+        f"{isolated(best.method)} with {counted(best.k, 'feature')}"
     )
     near = {row.method for row in rows if row.mean >= best.mean - best.sd} - {best.method}
     ordered = [method for method in curve.selectors if method in near]

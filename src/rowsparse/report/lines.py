@@ -14,7 +14,7 @@ from rowsparse.report.names import display_width
 from rowsparse.report.numbers import finite, number
 from rowsparse.report.svg import Scale, Svg, across, join, log_ticks, svg, tag, text, ticks
 
-__all__ = ["Series", "line_chart", "stairs", "style_class", "tick_labels"]
+__all__ = ["LETTER", "Series", "line_chart", "stairs", "style_class", "tick_labels"]
 
 # Colours that the style sheet has; further series repeat them dashed.
 N_STYLES = 8

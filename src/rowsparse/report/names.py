@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
 
-from rowsparse._text import listed
+from rowsparse._text import joined
 
 __all__ = ["FULL_LIMIT", "display_width", "full", "isolated", "listing", "repeated", "shown"]
 
@@ -69,7 +69,7 @@ def listing(names: Iterable[object], limit: int = 4, width: int = 24) -> str:
     >>> listing(["a", "b", "c"]).replace("\\u2068", "").replace("\\u2069", "")
     'a, b and c'
     """
-    return listed((isolated(name, width) for name in names), limit)
+    return joined((isolated(name, width) for name in names), limit)
 
 
 def repeated(names: Iterable[str]) -> set[str]:

@@ -12,7 +12,6 @@ __all__ = [
     "number",
     "percent",
     "percent_up",
-    "plural",
     "score",
     "seconds",
     "spread",
@@ -139,17 +138,6 @@ def seconds(value: float) -> str:
         return f"{minutes}{_SPACE}min" + (f" {rest}{_SPACE}s" if rest else "")
     hours, minutes = divmod(minutes, 60)
     return f"{hours:,}{_SPACE}h" + (f" {minutes}{_SPACE}min" if minutes else "")
-
-
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """A count and its noun.
-
-    Examples
-    --------
-    >>> plural(1, "feature"), plural(7129, "feature"), plural(2, "class", "classes")
-    ('1 feature', '7,129 features', '2 classes')
-    """
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
 def tick_score(metric: str, value: float) -> str:

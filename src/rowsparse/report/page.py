@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from rowsparse._text import counted
 from rowsparse.report import numbers
 from rowsparse.report.extra import require_extra
 from rowsparse.report.names import full, shown
@@ -107,7 +108,5 @@ def _environment() -> Any:
         setting=_setting,
         shown=shown,
     )
-    environment.globals.update(
-        bar=bar, plural=numbers.plural, score=numbers.score, spread=numbers.spread
-    )
+    environment.globals.update(bar=bar, counted=counted, score=numbers.score, spread=numbers.spread)
     return environment

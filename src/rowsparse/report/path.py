@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rowsparse._arrays import Array
+from rowsparse._text import counted
 from rowsparse.report import words
 from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart
 from rowsparse.report.names import repeated
-from rowsparse.report.numbers import metric_name, number, plural, score
+from rowsparse.report.numbers import metric_name, number, score
 from rowsparse.report.page import Tile, render
 from rowsparse.report.strips import Strips, runs
 from rowsparse.report.svg import Svg
@@ -99,7 +100,7 @@ def _summary(result: PathResult, n_ever: int, n_kept: int) -> tuple[str, str, st
         f"{words.measured(data)}, to {words.purpose(data)}."
     )
     stayed = (
-        f"{plural(n_ever, 'feature')} {'is' if n_ever == 1 else 'are'} in at least one of these "
+        f"{counted(n_ever, 'feature')} {'is' if n_ever == 1 else 'are'} in at least one of these "
         f"choices, and {n_kept:,} of them, once in, are never left out again."
     )
     return asked, words.curve_sentence(result.curve), stayed

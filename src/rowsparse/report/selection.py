@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rowsparse._arrays import Array
+from rowsparse._text import counted
 from rowsparse.report import words
 from rowsparse.report.cells import Cells, confusion_cells, signed_cells, triangle_cells
 from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart, stairs
 from rowsparse.report.names import full, isolated, repeated
-from rowsparse.report.numbers import decimal, finite, metric_name, number, plural, score, spread
+from rowsparse.report.numbers import decimal, finite, metric_name, number, score, spread
 from rowsparse.report.page import Tile, render
 from rowsparse.report.pixels import pixel_picture
 from rowsparse.report.strips import Strips, boxes, gauge, signed_bars
@@ -57,7 +58,7 @@ def selection_page(result: SelectionResult) -> str:
     return render(
         "selection.html.j2",
         result=result,
-        title=f"{plural(result.k, 'feature')} that {words.purpose(result.data)}",
+        title=f"{counted(result.k, 'feature')} that {words.purpose(result.data)}",
         summary=words.summary(result),
         tiles=_tiles(result),
         most_rows=MOST_ROWS,
@@ -165,7 +166,7 @@ def _images(result: SelectionResult) -> list[tuple[str, Svg]]:
     ink = (means - low) / ((high - low) or 1.0)
     names = result.data.classes or tuple(str(at + 1) for at in range(len(means)))
     pixels = [f.index for f in result.features if 0 <= f.index < height * width]
-    marked = f"{plural(len(pixels), 'selected pixel')} outlined"
+    marked = f"{counted(len(pixels), 'selected pixel')} outlined"
     return [
         (
             name,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rowsparse._arrays import Array
+from rowsparse._text import counted
 from rowsparse.report.names import isolated, listing
 from rowsparse.report.numbers import (
     decimal,
@@ -17,7 +18,6 @@ from rowsparse.report.numbers import (
     number,
     percent,
     percent_up,
-    plural,
     score,
     seconds,
     spread,
@@ -72,14 +72,14 @@ def purpose(data: DataSummary) -> str:
 
 def _targets(data: DataSummary) -> str:
     if data.task == "classification":
-        what = plural(len(data.classes), "class", "classes") if data.classes else "classes"
+        what = counted(len(data.classes), "class", "classes") if data.classes else "classes"
         return f"{what} of “{listing(data.targets, 2)}”"
     if data.task == "multilabel":
         named = data.classes or data.targets
-        return f"{plural(len(named), 'label')} {listing(named)}"
+        return f"{counted(len(named), 'label')} {listing(named)}"
     if len(data.targets) == 1:
         return f"number “{listing(data.targets)}”"
-    return f"{plural(len(data.targets), 'number')} {listing(data.targets)}"
+    return f"{counted(len(data.targets), 'number')} {listing(data.targets)}"
 
 
 def asked_sentence(result: SelectionResult) -> str:
@@ -92,8 +92,8 @@ def asked_sentence(result: SelectionResult) -> str:
 def measured(data: DataSummary) -> str:
     """What there was to choose from."""
     return (
-        f"the {plural(data.n_features, 'feature')} of {isolated(data.source)}, measured on "
-        f"{plural(data.n_samples, 'sample')}"
+        f"the {counted(data.n_features, 'feature')} of {isolated(data.source)}, measured on "
+        f"{counted(data.n_samples, 'sample')}"
     )
 
 
@@ -151,7 +151,7 @@ def certificate_sentence(certificate: Certificate | None, k: int, method: str) -
     >>> certificate_sentence(close, 20, "TopK").replace("\\u00a0", " ")
     'No other choice of 20 features can lower the loss by more than 0.4 %; proven.'
     """
-    choice = f"choice of {plural(k, 'feature')}"
+    choice = f"choice of {counted(k, 'feature')}"
     if certificate is None:
         return (
             f"Another {choice} may serve better; not proven: {isolated(method)} cannot tell how "
@@ -217,7 +217,7 @@ def curve_sentence(curve: KCurve) -> str:
     top = score(curve.metric, float(mean[best]))
     some = max(np.diff(curve.ks), default=1) > 1
     text = "Of the numbers tried, the score is highest" if some else "The score is highest"
-    text += f" with {plural(curve.ks[best], 'feature')} ({top})"
+    text += f" with {counted(curve.ks[best], 'feature')} ({top})"
     sd = float(curve.sd[best]) if math.isfinite(curve.sd[best]) else 0.0
     near = next(at for at in range(len(mean)) if mean[at] >= mean[best] - sd)
     if curve.ks[near] < curve.ks[best]:
@@ -251,14 +251,14 @@ def confusion_sentence(confusion: Confusion) -> str:
     """How many were right, and the most frequent mistake."""
     counts = np.array(confusion.counts, dtype=np.float64)
     right, total = int(np.trace(counts)), int(counts.sum())
-    text = f"{right:,} of {plural(total, 'sample')} were recognised"
+    text = f"{right:,} of {counted(total, 'sample')} were recognised"
     np.fill_diagonal(counts, 0)
     if not counts.any():
         return f"{text}: no mistake at all."
     i, j = np.unravel_index(int(np.argmax(counts)), counts.shape)
     return (
         f"{text}; the most frequent mistake is {isolated(confusion.classes[i])} taken for "
-        f"{isolated(confusion.classes[j])} ({plural(int(counts[i, j]), 'time')})."
+        f"{isolated(confusion.classes[j])} ({counted(int(counts[i, j]), 'time')})."
     )
 
 

@@ -10,6 +10,7 @@ from inspect import getdoc, signature
 from typing import Any, TypeVar
 
 from rowsparse._validation import check_choice
+from rowsparse.selectors.base.docstrings import filled_docstring
 from rowsparse.targets import TASKS
 
 __all__ = ["KINDS", "SelectorInfo", "get_selector", "list_selectors", "register", "selector_info"]
@@ -95,7 +96,7 @@ def register(
         if known is not None and known.cls.__qualname__ != cls.__qualname__:
             raise ValueError(f"The name {name!r} belongs to {known.cls.__qualname__} already.")
         _REGISTERED[name] = SelectorInfo(name, cls, kind, reference, extra)
-        return cls
+        return filled_docstring(cls)
 
     return decorate
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
-from rowsparse.workflow.messages import InputError, counted, holding, listed, shown
+from rowsparse._text import counted
+from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 
 __all__ = ["Encoded", "encode_text"]
 
@@ -117,11 +118,9 @@ def _refuse_numbers(name: str, present: list[str]) -> None:
     words = [value for value in present if not _is_number(value)]
     if words and len(words) < (1 - _MOSTLY) * len(present):
         raise InputError(
-            "Column {name} holds numbers, but text such as {word} in {rows}: correct the file, or "
-            "leave the column out with {drop}.",
-            name=shown(name),
-            word=shown(words[0]),
-            rows=counted(len(words), "row"),
+            f"Column {shown(name)} holds numbers, but text such as {shown(words[0])} in "
+            f"{counted(len(words), 'row')}: correct the file, or leave the column out with "
+            f"{setting('drop')}."
         )
 
 
@@ -140,7 +139,7 @@ def _sentences(found: Encoded, prose: list[str], encoded: list[str]) -> list[str
     if encoded:
         noun = "Column" if len(encoded) == 1 else "Columns"
         notes.append(
-            f"{noun} {listed(encoded)} of categories: encoded as {len(found.names):,} columns of 0 "
+            f"{noun} {quoted(encoded)} of categories: encoded as {len(found.names):,} columns of 0 "
             "and 1."
         )
     return notes

@@ -8,8 +8,7 @@ from dataclasses import asdict, replace
 from rowsparse.evaluation import SelectionCurve, selection_curve
 from rowsparse.selectors import list_selectors, selector_info
 from rowsparse.workflow.cross_validation import judges, table_folds
-from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.plan import make_plan
+from rowsparse.workflow.plan import check_count, make_plan
 from rowsparse.workflow.results import ComparisonResult
 from rowsparse.workflow.run_log import ProgressCallback, StepTimer, silent, versions
 from rowsparse.workflow.settings import CompareSettings, MethodSettings
@@ -44,10 +43,7 @@ def compare(
     timer = StepTimer()
     d = table.X.shape[1]
     for k in settings.k:
-        if k > d:
-            raise InputError(
-                "{k:{value}} is more than the {d:,} columns to select from.", value=k, d=d
-            )
+        check_count(k, d)
     names = _method_names(table, settings.methods)
     plans = [make_plan(table, MethodSettings(method=name), settings.seed) for name in names]
     notes = dict.fromkeys(note for plan in plans for note in plan.table.notes)

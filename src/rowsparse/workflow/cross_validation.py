@@ -26,7 +26,7 @@ from rowsparse.evaluation import (
     prediction_scores,
     select_for_each,
 )
-from rowsparse.workflow.messages import InputError
+from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.results import Confusion
 from rowsparse.workflow.run_log import ProgressCallback, silent
 from rowsparse.workflow.table import Table
@@ -92,10 +92,7 @@ def table_folds(table: Table, cv: int, seed: int) -> list[tuple[Index, Index]]:
     if not 2 <= cv <= most:
         what = "samples" if table.task != "classification" else "samples of the largest class"
         raise InputError(
-            "{cv} must be between 2 and {most}, the number of {what}; got {n}.",
-            most=most,
-            what=what,
-            n=cv,
+            f"{setting('cv')} must be between 2 and {most}, the number of {what}; got {cv}."
         )
     return folds(cv, table.X, table.y, table.task, seed)
 

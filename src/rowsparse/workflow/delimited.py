@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from rowsparse._files import UnreadableFileError, check_memory, fits_memory
-from rowsparse.workflow.messages import InputError, listed, shown
+from rowsparse.workflow.messages import InputError, quoted, shown
 from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
 
 __all__ = ["MISSING", "Dialect", "check_distinct", "read_delimited", "sniff"]
@@ -59,7 +59,7 @@ def read_delimited(path: Path, *, as_text: bool = False) -> tuple[Any, list[str]
             break
         except (polars.exceptions.PolarsError, OSError) as error:
             if encoding != "utf-8" or "utf" not in str(error).lower():
-                raise _unreadable(path, _reason(error)) from None
+                raise InputError(f"{shown(path.name)} cannot be read: {_reason(error)}.") from None
     if frame.width == len(dialect.header):
         frame.columns = list(dialect.header)
     windows = ["The file is not UTF-8: it was read as Windows-1252."]
@@ -87,12 +87,11 @@ def sniff(path: Path) -> Dialect:
     """Separator, encoding and names of the columns, from the beginning of a file."""
     head = _head(path)
     if not head.strip():
-        raise InputError("{file} is empty.", file=shown(path.name))
+        raise InputError(f"{shown(path.name)} is empty.")
     encoding = _encoding(head)
     if encoding == "utf-8" and b"\x00" in head:
         raise InputError(
-            "{file} is not a text file: give its format by its suffix, as in .parquet.",
-            file=shown(path.name),
+            f"{shown(path.name)} is not a text file: give its format by its suffix, as in .parquet."
         )
     first = head.decode(encoding, errors="replace").lstrip("\ufeff")
     separator = "\t" if ".tsv" in path.suffixes else _separator(first)
@@ -152,10 +151,6 @@ def _parsed(polars: Any, frame: Any, decimal_comma: bool) -> Any:
     return frame.with_columns(polars.col(flags).str.to_lowercase() == "true") if flags else frame
 
 
-def _unreadable(path: Path, reason: object) -> InputError:
-    return InputError("{file} cannot be read: {reason}.", file=shown(path.name), reason=reason)
-
-
 def _reason(error: Exception) -> str:
     """The first line of what polars says, without its advice."""
     first = str(error).partition("\n")[0].strip().rstrip(".:")
@@ -178,9 +173,9 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         with cast(IO[bytes], gzip.open(path)) if packed else path.open("rb") as stream:
             yield stream
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise InputError("{file} is not a whole gzip file.", file=shown(path.name)) from None
+        raise InputError(f"{shown(path.name)} is not a whole gzip file.") from None
     except UnreadableFileError as error:
-        raise InputError("{file} {problem}", file=shown(path.name), problem=error) from None
+        raise InputError(f"{shown(path.name)} {error}") from None
 
 
 def _head(path: Path) -> bytes:
@@ -227,7 +222,7 @@ def _first_rows(path: Path, encoding: str, separator: str) -> list[list[str]]:
         try:
             return list(islice(rows, 1 + _SAMPLE_ROWS))
         except csv.Error as error:
-            raise _unreadable(path, error) from None
+            raise InputError(f"{shown(path.name)} cannot be read: {error}.") from None
 
 
 def _named(path: Path, header: list[str]) -> tuple[str, ...]:
@@ -242,8 +237,6 @@ def check_distinct(path: Path, names: list[str]) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise InputError(
-            "{file} has several columns of the name {names}: rename them so that each name comes "
-            "once.",
-            file=shown(path.name),
-            names=listed(twice),
+            f"{shown(path.name)} has several columns of the name {quoted(twice)}: rename them so "
+            "that each name comes once."
         )

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array, Index
-from rowsparse._parameters import Number
 from rowsparse._threads import one_blas_thread
 from rowsparse.evaluation import METRICS, evaluate_split
 from rowsparse.selectors import TopK, TopKCV, topk_path
 from rowsparse.selectors.base.selector import ScoreSelector
 from rowsparse.selectors.meta.cross_validation import choose
 from rowsparse.workflow.cross_validation import judges
-from rowsparse.workflow.messages import InputError, check_setting
+from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.plan import Plan
 from rowsparse.workflow.results import KCurve
 from rowsparse.workflow.run_log import ProgressCallback, silent
@@ -47,7 +46,6 @@ def choose_count(
 
     TopK tries every k up to ``k_max`` along its path, other methods those of a grid.
     """
-    check_setting("k_max", k_max, Number(low=1, integer=True))
     if plan.info.cls is TopK:
         return path_curve(plan, k_max, splits, settings, progress)[0]
     return _grid_curve(plan, k_max, splits, settings, progress)
@@ -68,7 +66,8 @@ def path_curve(
     k_max = min(k_max, plan.n_free)
     if plan.n_forced > k_max:
         raise InputError(
-            "{include} has {n} columns, more than {k_max:{most}}.", n=plan.n_forced, most=k_max
+            f"{setting('include')} has {plan.n_forced} columns, more than "
+            f"{setting('k_max', k_max)}."
         )
     metric = METRICS[table.task][0]
     progress(f"The best features for every k up to {k_max}")

@@ -21,7 +21,7 @@ from rowsparse._files import UnreadableFileError
 from rowsparse._mat import read_mat
 from rowsparse._npz import read_npz
 from rowsparse.workflow.delimited import check_distinct, read_delimited
-from rowsparse.workflow.messages import InputError, listed, shown
+from rowsparse.workflow.messages import InputError, quoted, shown
 from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
 
 __all__ = [
@@ -101,9 +101,8 @@ def format_of(path: Path) -> str:
     kind = FORMATS.get(last[0]) if last else None
     if kind is None or (packed and kind not in ("csv", "tsv")):
         raise InputError(
-            "{file} is of no known type: give a file that ends in .csv, .tsv (also .gz), .parquet, "
-            ".arrow, .feather, .npz, .mat or .h5ad.",
-            file=shown(path.name),
+            f"{shown(path.name)} is of no known type: give a file that ends in .csv, .tsv (also "
+            ".gz), .parquet, .arrow, .feather, .npz, .mat or .h5ad."
         )
     return kind
 
@@ -112,17 +111,17 @@ def load(path: Path) -> Loaded:
     """Read a file, whatever its format."""
     kind = format_of(path)
     if path.is_dir():
-        raise InputError("{file} is a folder, not a file.", file=shown(path.name))
+        raise InputError(f"{shown(path.name)} is a folder, not a file.")
     check_is_file(path)
     if path.stat().st_size == 0:
-        raise InputError("{file} is empty.", file=shown(path.name))
+        raise InputError(f"{shown(path.name)} is empty.")
     return _READERS[kind](path)
 
 
 def check_is_file(path: Path) -> None:
     """Refuse a file that is not there."""
     if not path.is_file():
-        raise InputError("There is no file {path}.", path=shown(str(path)))
+        raise InputError(f"There is no file {shown(str(path))}.")
 
 
 def _text(path: Path) -> Loaded:
@@ -154,8 +153,8 @@ def _columnar(read: Callable[[Path], Any], path: Path, kind: str) -> Any:
             return read(path).with_columns(categories.cast(polars.String))
     except polars.exceptions.DuplicateError:
         raise InputError(
-            "{file} has several columns of one name: rename them so that each name comes once.",
-            file=shown(path.name),
+            f"{shown(path.name)} has several columns of one name: rename them so that each name "
+            "comes once."
         ) from None
     except (polars.exceptions.PolarsError, OSError, ValueError) as error:
         raise _unreadable(path, kind, error) from None
@@ -163,48 +162,31 @@ def _columnar(read: Callable[[Path], Any], path: Path, kind: str) -> Any:
 
 def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
     reason = str(error).partition("\n")[0].strip().rstrip(".")
+    name = shown(path.name)
     return InputError(
-        "{file} cannot be read as {kind} and has to be copied or saved again: {reason}.",
-        file=shown(path.name),
-        kind=kind,
-        reason=reason,
+        f"{name} cannot be read as {kind} and has to be copied or saved again: {reason}."
     )
 
 
 # ------------------------------------------------------------------------------- NPZ and MAT
-def _npz(path: Path) -> Loaded:
-    return _arrays(path, read_npz, ("y", "Y"))
-
-
-def _mat(path: Path) -> Loaded:
-    return _arrays(path, read_mat, ("Y", "y"))
-
-
-def _arrays(path: Path, read: ArrayReader, targets: tuple[str, ...]) -> Loaded:
+def _arrays(path: Path, *, read: ArrayReader, targets: tuple[str, ...]) -> Loaded:
     """X, y and perhaps feature_names, as features and labels."""
     file = shown(path.name)
     try:
         arrays, found = read(path, {"X", "feature_names", *targets})
     except UnreadableFileError as error:
-        raise InputError("{file} {problem}", file=file, problem=error) from None
+        raise InputError(f"{file} {error}") from None
     target = next((name for name in targets if name in arrays), None)
     if "X" not in arrays or target is None:
-        raise InputError(
-            "{file} needs the arrays X and {y}; it has {names}.",
-            file=file,
-            y=targets[0],
-            names=listed(found) or "none",
-        )
+        has = quoted(found) or "none"
+        raise InputError(f"{file} needs the arrays X and {targets[0]}; it has {has}.")
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise InputError(
-            "X in {file} must be a matrix of numbers; it is of shape {shape} and type {kind}.",
-            file=file,
-            shape=X.shape,
-            kind=X.dtype,
+            f"X in {file} must be a matrix of numbers; it is of shape {X.shape} and type {X.dtype}."
         )
     if X.shape[0] == 0:
-        raise InputError("X in {file} has no rows: at least two are needed.", file=file)
+        raise InputError(f"X in {file} has no rows: at least two are needed.")
     y = _labels(file, target, arrays[target], X.shape)
     return Loaded(
         matrix=X,
@@ -219,20 +201,11 @@ def _labels(file: str, name: str, y: Any, shape: tuple[int, int]) -> NDArray[Any
     n_rows = math.prod(y.shape) if flat else y.shape[0] if y.ndim == 2 else None
     if n_rows != shape[0]:
         raise InputError(
-            "X and {name} in {file} must have one row for each sample; they are of the shapes "
-            "{shape} and {own}.",
-            name=name,
-            file=file,
-            shape=shape,
-            own=y.shape,
+            f"X and {name} in {file} must have one row for each sample; they are of the shapes "
+            f"{shape} and {y.shape}."
         )
     if y.dtype.kind not in "biufUSO":
-        raise InputError(
-            "{name} in {file} must hold numbers or text; it is of type {kind}.",
-            name=name,
-            file=file,
-            kind=y.dtype,
-        )
+        raise InputError(f"{name} in {file} must hold numbers or text; it is of type {y.dtype}.")
     y = np.asarray(y.toarray() if sp.issparse(y) else y)
     return y.ravel() if flat else y
 
@@ -243,10 +216,7 @@ def _names(path: Path, stored: NDArray[Any] | None, width: int) -> list[str]:
         return [f"x{j}" for j in range(width)]
     if sp.issparse(stored) or stored.size != width:
         raise InputError(
-            "{file} has {n} feature_names for {width} columns of X.",
-            file=shown(path.name),
-            n=stored.size,
-            width=width,
+            f"{shown(path.name)} has {stored.size} feature_names for {width} columns of X."
         )
     names = [str(name) for name in np.ravel(stored)]
     check_distinct(path, names)
@@ -276,7 +246,7 @@ def _h5ad(path: Path) -> Loaded:
     except Exception as error:
         raise _unreadable(path, "AnnData", error) from None
     if data.X is None:
-        raise InputError("{file} has no matrix X.", file=shown(path.name))
+        raise InputError(f"{shown(path.name)} has no matrix X.")
     names, repeated = _numbered(data.var_names.astype(str).tolist())
     notes = []
     if repeated:
@@ -317,7 +287,7 @@ _READERS: dict[str, Callable[[Path], Loaded]] = {
     "tsv": _text,
     "parquet": _parquet,
     "arrow": _arrow,
-    "npz": _npz,
-    "mat": _mat,
+    "npz": partial(_arrays, read=read_npz, targets=("y", "Y")),
+    "mat": partial(_arrays, read=read_mat, targets=("Y", "y")),
     "h5ad": _h5ad,
 }

@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from rowsparse._arrays import Array, Index
+from rowsparse._text import counted, joined
 from rowsparse.workflow.categories import Encoded
-from rowsparse.workflow.messages import InputError, counted, holding, joined, listed, shown
+from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 
 __all__ = ["fill_missing"]
 
@@ -44,7 +45,7 @@ def fill_missing(
         X = _filled(X, per_column)
     if empty.any():
         gone = [name for name, yes in zip(names, empty, strict=True) if yes]
-        notes.append(f"Columns without any value: {listed(gone)}.")
+        notes.append(f"Columns without any value: {quoted(gone)}.")
     filled = counted(sum(missing.values()) - int(per_column[empty].sum()), "missing value")
     for_text = " (text: its most frequent value)" if text.missing else ""
     notes.append(
@@ -66,7 +67,7 @@ def _count_missing(X: Any, names: list[str]) -> Index:
         missing = np.isnan(X).sum(axis=0)
     if infinite.size:
         columns = [names[j] for j in infinite.tolist()]
-        raise InputError("{columns} infinity: clip or {drop}.", columns=holding(columns))
+        raise InputError(f"{holding(columns)} infinity: clip or {setting('drop')}.")
     return np.asarray(missing)
 
 
@@ -81,11 +82,9 @@ def _filled(X: Array, per_column: Index) -> Array:
 
 def _refusal(missing: dict[str, int], n_columns: int) -> InputError:
     worst = sorted(missing.items(), key=lambda item: -item[1])[:3]
+    most = joined([f"{shown(name)} ({count:,})" for name, count in worst])
     return InputError(
-        "The table has {values} in {n:,} of {columns}, most in {worst}: fill them with "
-        '{impute:"median"}, or leave columns out with {drop}.',
-        values=counted(sum(missing.values()), "missing value"),
-        n=len(missing),
-        columns=counted(n_columns, "column"),
-        worst=joined([f"{shown(name)} ({count:,})" for name, count in worst]),
+        f"The table has {counted(sum(missing.values()), 'missing value')} in {len(missing):,} of "
+        f"{counted(n_columns, 'column')}, most in {most}: fill them with "
+        f"{setting('impute', 'median')}, or leave columns out with {setting('drop')}."
     )

@@ -7,11 +7,11 @@ from inspect import signature
 from typing import Any
 
 from rowsparse.selectors import SelectorInfo, get_selector, selector_info
-from rowsparse.workflow.messages import InputError, listed
+from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.settings import MethodSettings
 from rowsparse.workflow.table import Table
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "check_count", "make_plan"]
 
 # Default time limit of a proof.
 _PROOF_SECONDS = 10.0
@@ -57,15 +57,19 @@ class Plan:
         return get_selector(self.info.name, k, **params)
 
 
+def check_count(k: int, n: int) -> None:
+    """Refuse more features than there are."""
+    if k > n:
+        raise InputError(f"{setting('k', int(k))} is more than the {n:,} columns to select from.")
+
+
 def _known_method(name: str, task: str) -> SelectorInfo:
     """The method of that name; refused if it does not take such targets."""
     info = selector_info(name)
     if task not in info.tasks:
         raise InputError(
-            "{name} takes targets for {tasks}; these are for {own}.",
-            name=info.cls.__name__,
-            tasks=" or ".join(info.tasks),
-            own=task,
+            f"{info.cls.__name__} takes targets for {' or '.join(info.tasks)}; these are for "
+            f"{task}."
         )
     return info
 
@@ -76,15 +80,14 @@ def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
     accepted = signature(info.cls).parameters
     if settings.certify and table.groups:
         raise InputError(
-            "Nothing can be proven of groups, and {names} is encoded as one: leave {certify} out, "
-            "or the column with {drop}.",
-            names=listed(list(table.groups)),
+            f"Nothing can be proven of groups, and {quoted(list(table.groups))} is encoded as one: "
+            f"leave {setting('certify')} out, or the column with {setting('drop')}."
         )
-    for setting in ("certify", "alpha", "include", "time_limit"):
-        if getattr(settings, setting) not in (None, False, "") and setting not in accepted:
+    for name in ("certify", "alpha", "include", "time_limit"):
+        if getattr(settings, name) not in (None, False, "") and name not in accepted:
             raise InputError(
-                f'{{name}} has no {{{setting}}}: leave it out, or take {{method:"topk"}}.',
-                name=info.cls.__name__,
+                f"{info.cls.__name__} has no {setting(name)}: leave it out, or take "
+                f"{setting('method', 'topk')}."
             )
     params: dict[str, Any] = {"task": table.task, "random_state": seed}
     params = {name: value for name, value in params.items() if name in accepted}
@@ -105,8 +108,8 @@ def _with_columns(plan: Plan, settings: MethodSettings) -> Plan:
     included = table.columns_of("include", settings.include)
     both = sorted(set(excluded) & set(included))
     if both:
-        name = listed([table.names[both[0]]])
-        raise InputError("{include} and {exclude} overlap in {name}.", name=name)
+        name = shown(table.names[both[0]])
+        raise InputError(f"{setting('include')} and {setting('exclude')} overlap in {name}.")
     if included:
         params["include"] = included
     if excluded and plan.accepts("exclude"):
@@ -122,7 +125,7 @@ def _with_groups(plan: Plan) -> Plan:
     table = plan.table
     if not table.groups:
         return plan
-    names = listed(list(table.groups))
+    names = quoted(list(table.groups))
     if plan.accepts("feature_groups"):
         note = f"The columns made of {names} are selected together or not at all, and count once."
         groups = [part.tolist() for part in table.groups.values()]

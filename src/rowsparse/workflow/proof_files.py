@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rowsparse.certificate import Proof, objective, verify
 from rowsparse.workflow.loading import check_is_file
-from rowsparse.workflow.messages import InputError, listed
+from rowsparse.workflow.messages import InputError, quoted
 from rowsparse.workflow.settings import TableSettings
 from rowsparse.workflow.table import Table, read_table
 
@@ -76,18 +76,15 @@ def check_proof(path: Path, data: Path) -> CheckedProof:
     proof = Proof.load(path)
     if not {"columns", "reading"} <= proof.about.keys():
         raise InputError(
-            "{file} does not say how its table was read: check it in Python with "
-            "rowsparse.certificate.verify.",
-            file=path.name,
+            f"{path.name} does not say how its table was read: check it in Python with "
+            "rowsparse.certificate.verify."
         )
     table = read_table(data, TableSettings(**proof.about["reading"]))
     known = proof.about["columns"]
     if list(table.names) != known:
         other = sorted(set(known) ^ set(table.names))
-        which = f": they differ in {listed(other[:3])}" if other else ", or in another order"
-        raise InputError(
-            "{file} has other columns than the proof is about{which}.", file=data.name, which=which
-        )
+        which = f": they differ in {quoted(other[:3])}" if other else ", or in another order"
+        raise InputError(f"{data.name} has other columns than the proof is about{which}.")
     bound = verify(table.X, table.y, proof)
     names = tuple(known[j] for j in proof.support.tolist())
     return CheckedProof(proof, names, objective(table.X, table.y, proof), bound)

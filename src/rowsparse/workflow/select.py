@@ -29,8 +29,8 @@ from rowsparse.workflow.feature_descriptions import (
     ranked,
     units_of,
 )
-from rowsparse.workflow.messages import InputError, one_line
-from rowsparse.workflow.plan import Plan, make_plan
+from rowsparse.workflow.messages import InputError, one_line, setting
+from rowsparse.workflow.plan import Plan, check_count, make_plan
 from rowsparse.workflow.results import Certificate, KCurve, ProgressPoint, SelectionResult
 from rowsparse.workflow.run_log import (
     ProgressCallback,
@@ -70,7 +70,10 @@ def select(
     """
     plan = make_plan(table, settings, settings.seed)
     table = plan.table
-    _check_size(table, settings)
+    if settings.k != "auto":
+        check_count(settings.k, table.n_units)
+    if settings.image_shape is not None:
+        _check_image(settings.image_shape, table.X.shape[1])
     splits = table_folds(table, settings.cv, settings.seed) if settings.cv else []
     run = _Run(plan, settings, splits, progress)
     with one_blas_thread(not table.is_large):
@@ -80,20 +83,12 @@ def select(
         return replace(result, image_shape=settings.image_shape, class_means=class_means(table))
 
 
-def _check_size(table: Table, settings: SelectSettings) -> None:
-    """Refuse more features, or other pixels, than there are columns."""
-    k, image, d = settings.k, settings.image_shape, table.X.shape[1]
-    if k != "auto" and k > table.n_units:
+def _check_image(shape: tuple[int, int], d: int) -> None:
+    """Refuse an image with other pixels than there are columns."""
+    if math.prod(shape) != d:
         raise InputError(
-            "{k:{value}} is more than the {n:,} columns to select from.", value=k, n=table.n_units
-        )
-    if image is not None and image[0] * image[1] != d:
-        raise InputError(
-            "{image_shape:{shape}} has {n:,} pixels, but the table has {d:,} columns to select "
-            "from.",
-            shape=tuple(image),
-            n=image[0] * image[1],
-            d=d,
+            f"{setting('image_shape', tuple(shape))} has {math.prod(shape):,} pixels, but the "
+            f"table has {d:,} columns to select from."
         )
 
 

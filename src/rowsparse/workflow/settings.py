@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rowsparse._parameters import Number, OneOf
-from rowsparse.workflow.messages import InputError, check_setting
+from rowsparse.workflow.messages import InputError, check_setting, setting
 
 __all__ = [
     "CompareSettings",
@@ -108,10 +108,9 @@ class SelectSettings(MethodSettings, EvaluationSettings):
         large table.
     image_shape : tuple of int, optional
         Height and width, where the features are the pixels of an image.
-    method, certify, keep_proof, time_limit, alpha, include, exclude
-        See :class:`MethodSettings`.
-    cv, seed, n_jobs
-        See :class:`EvaluationSettings`; with ``cv=0`` there is no cross-validation.
+    **others
+        See :class:`MethodSettings` and :class:`EvaluationSettings`; ``cv=0`` leaves the
+        cross-validation out.
     """
 
     k: int | Literal["auto"]
@@ -120,13 +119,16 @@ class SelectSettings(MethodSettings, EvaluationSettings):
     image_shape: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        if self.k != "auto":
-            check_setting("k", self.k, _POSITIVE)
-        elif not self.cv:
-            raise InputError('{k:"auto"} needs cross-validation: {cv} must be at least 2.')
+        name = "k_max" if self.k == "auto" else "k"
+        check_setting(name, getattr(self, name), _POSITIVE)
+        if self.k == "auto" and not self.cv:
+            raise InputError(
+                f"{setting('k', 'auto')} needs cross-validation: {setting('cv')} must be at least "
+                "2."
+            )
         check_setting("stability", self.stability, Number(low=0, integer=True, optional=True))
         if self.stability == 1:
-            raise InputError("{stability} needs at least 2 subsamples, or 0 for none.")
+            raise InputError(f"{setting('stability')} needs at least 2 subsamples, or 0 for none.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +141,7 @@ class CompareSettings(EvaluationSettings):
         Numbers of features.
     methods : tuple of str, optional
         Names of selectors, or ``("all",)``; None takes a few quick ones.
-    cv, seed, n_jobs
+    **others
         See :class:`EvaluationSettings`; ``n_jobs`` is 1 by default, as with more threads the
         seconds of a method include the time that it waits.
     """
@@ -151,7 +153,10 @@ class CompareSettings(EvaluationSettings):
         for k in self.k:
             check_setting("k", k, _POSITIVE)
         if self.methods is not None and not self.methods:
-            raise InputError("{methods} must name at least one method: see {list_selectors}.")
+            raise InputError(
+                f"{setting('methods')} must name at least one method: see "
+                f"{setting('list_selectors')}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,10 +167,8 @@ class PathSettings(EvaluationSettings):
     ----------
     k_max : int, default=30
         The largest number of features; all, if there are fewer.
-    alpha, include, exclude
-        See :class:`MethodSettings`.
-    cv, seed, n_jobs
-        See :class:`EvaluationSettings`.
+    **others
+        See :class:`MethodSettings` and :class:`EvaluationSettings`.
     """
 
     k_max: int = 30

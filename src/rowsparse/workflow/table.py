@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rowsparse._arrays import Index, Mask
 from rowsparse.workflow.categories import encode_text
 from rowsparse.workflow.loading import Loaded, load
-from rowsparse.workflow.messages import InputError, holding, listed, shown
+from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 from rowsparse.workflow.missing_values import fill_missing
 from rowsparse.workflow.results import DataSummary
 from rowsparse.workflow.settings import TableSettings
@@ -110,7 +110,7 @@ class Table:
         """Name in the file of the column that a feature was made from."""
         return self.made_from.get(column, self.names[column])
 
-    def columns_of(self, setting: str, wanted: str | None) -> list[int]:
+    def columns_of(self, setting_name: str, wanted: str | None) -> list[int]:
         """The features that a setting names, by their own names or by those of the file."""
         if not wanted:
             return []
@@ -119,7 +119,7 @@ class Table:
             places.setdefault(name, []).append(j)
             if j in self.made_from:
                 places.setdefault(self.made_from[j], []).append(j)
-        found = find_columns(setting, wanted, list(places))
+        found = find_columns(setting_name, wanted, list(places))
         return sorted({j for name in found for j in places[name]})
 
     def without(self, columns: list[int], note: str) -> Table:
@@ -189,12 +189,13 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
     targets = find_targets(settings.target, loaded)
     if loaded.n_rows < 2:
         rows = "one row only" if loaded.n_rows else "no rows"
-        raise InputError("The table has {rows}: at least two are needed.", rows=rows)
+        raise InputError(f"The table has {rows}: at least two are needed.")
     dropped = find_columns("drop", settings.drop, [*loaded.names, *loaded.candidates])
     both = [name for name in targets if name in set(dropped)]
     if both:
-        names = listed(both)
-        raise InputError("{names} cannot be both in {target} and in {drop}.", names=names)
+        raise InputError(
+            f"{quoted(both)} cannot be both in {setting('target')} and in {setting('drop')}."
+        )
     split = _from_matrix if loaded.frame is None else _from_frame
     columns = split(loaded, targets, dropped, settings.task)
     return _finished(path, columns, settings)
@@ -238,8 +239,7 @@ def _values(column: Any) -> NDArray[Any]:
     if column.dtype == polars.Boolean and column.null_count() == 0:
         return np.asarray(column.to_numpy())
     if column.dtype not in (polars.String, polars.Boolean):
-        name = shown(column.name)
-        raise InputError("The target {name} holds neither numbers nor text.", name=name)
+        raise InputError(f"The target {shown(column.name)} holds neither numbers nor text.")
     return np.array(column.to_list(), dtype=object)
 
 
@@ -264,7 +264,7 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings) -> Table:
         identifiers += [name for name, yes in zip(names, counting, strict=True) if yes]
         X, names = _keep(X, names, ~counting)
     if identifiers:
-        notes.append(f"Left out as identifiers of the rows: {listed(identifiers)}.")
+        notes.append(f"Left out as identifiers of the rows: {quoted(identifiers)}.")
     X, filled = fill_missing(X, names, text, settings.impute)
     notes += filled
     if not settings.keep_all:
@@ -272,7 +272,7 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings) -> Table:
         gone = [name for name, yes in zip(names, constant, strict=True) if yes]
         gone += text.constant
         if gone:
-            notes.append(f"Left out, being the same in every row: {listed(gone)}.")
+            notes.append(f"Left out, being the same in every row: {quoted(gone)}.")
         X, names = _keep(X, names, ~constant)
     notes += text.notes
     groups = {name: part + len(names) for name, part in text.groups.items()}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse.workflow.loading import Loaded
-from rowsparse.workflow.messages import InputError, Message, holding, listed, shown
+from rowsparse.workflow.messages import InputError, Message, holding, quoted, setting, shown
 
 __all__ = ["TargetColumns", "find_columns", "find_targets", "read_targets"]
 
@@ -48,7 +48,7 @@ class TargetColumns:
     notes: tuple[str, ...] = ()
 
 
-def find_columns(setting: str, wanted: str | None, columns: Sequence[str]) -> list[str]:
+def find_columns(setting_name: str, wanted: str | None, columns: Sequence[str]) -> list[str]:
     """The columns that a setting such as "a,b,c" or "label_*" names, in the order of the table.
 
     >>> find_columns("drop", "b_*,a", ["a", "b_1", "b_2", "c"])
@@ -67,21 +67,23 @@ def find_columns(setting: str, wanted: str | None, columns: Sequence[str]) -> li
         is_pattern = any(mark in name for mark in "*?[")
         matching = [c for c in columns if fnmatchcase(c, name)] if is_pattern else []
         if not matching:
-            raise _not_found(setting, name, columns, is_pattern)
+            raise _not_found(setting_name, name, columns, is_pattern)
         found.update(matching)
     return [name for name in columns if name in found]
 
 
-def _not_found(setting: str, name: str, columns: Sequence[str], is_pattern: bool) -> InputError:
+def _not_found(
+    setting_name: str, name: str, columns: Sequence[str], is_pattern: bool
+) -> InputError:
     problem = f"no column of the table matches {shown(name)}."
     if not is_pattern:
         if len(columns) <= _MOST_NAMES:
             close = difflib.get_close_matches(name, columns, n=1)
         else:
             close = [column for column in columns if column.casefold() == name.casefold()][:1]
-        hint = f"did you mean {shown(close[0])}?" if close else f"it has {listed(columns)}."
+        hint = f"did you mean {shown(close[0])}?" if close else f"it has {quoted(columns)}."
         problem = f"there is no column {shown(name)} in the table; {hint}"
-    return InputError(f"{{{setting}}}: {{problem}}", problem=problem)
+    return InputError(f"{setting(setting_name)}: {problem}")
 
 
 def find_targets(wanted: str | None, loaded: Loaded) -> list[str]:
@@ -92,8 +94,7 @@ def find_targets(wanted: str | None, loaded: Loaded) -> list[str]:
     if loaded.frame is None and {name.rstrip("0123456789") for name in columns} <= {"y", "Y"}:
         return columns
     raise InputError(
-        "Name the column to predict with {target}; the table has {columns}.",
-        columns=listed(columns),
+        f"Name the column to predict with {setting('target')}; the table has {quoted(columns)}."
     )
 
 
@@ -113,16 +114,16 @@ def read_targets(columns: dict[str, NDArray[Any]], task: str = "auto") -> Target
     (name, values), *_ = columns.items()
     if task == "multilabel":
         raise InputError(
-            '{task:"multilabel"} needs several target columns, as in {target:"a,b,c"}.'
+            f"{setting('task', 'multilabel')} needs several target columns, as in "
+            f"{setting('target', 'a,b,c')}."
         )
     if np.unique(values).size < 2:
-        raise InputError(
-            "The target {name} is the same in every row: nothing to predict.", name=shown(name)
-        )
+        raise InputError(f"The target {shown(name)} is the same in every row: nothing to predict.")
     is_number = values.dtype.kind in "iuf"
     if task == "regression" and values.dtype.kind not in "biuf":
         raise InputError(
-            'The target {name} holds text, and {task:"regression"} needs numbers.', name=shown(name)
+            f"The target {shown(name)} holds text, and {setting('task', 'regression')} needs "
+            "numbers."
         )
     if task == "regression" or (task == "auto" and is_number and _is_continuous(values)):
         return TargetColumns(values.astype(np.float64), "regression", (name,))
@@ -130,10 +131,8 @@ def read_targets(columns: dict[str, NDArray[Any]], task: str = "auto") -> Target
     notes: tuple[str, ...] = ()
     if task == "auto" and is_number and classes.size > 2:
         note = Message(
-            "The target {name} holds {n} different whole numbers, taken as classes "
-            '({task:"regression"} takes them as numbers).',
-            name=shown(name),
-            n=classes.size,
+            f"The target {shown(name)} holds {classes.size} different whole numbers, taken as "
+            f"classes ({setting('task', 'regression')} takes them as numbers)."
         )
         notes = (note,)
     labels = tuple(str(value) for value in classes.tolist())
@@ -144,20 +143,18 @@ def read_targets(columns: dict[str, NDArray[Any]], task: str = "auto") -> Target
 def _several(columns: dict[str, NDArray[Any]], task: str) -> TargetColumns:
     if task == "classification":
         raise InputError(
-            '{task:"classification"} takes one target column; several are labels (multilabel) or '
-            "numbers (regression)."
+            f"{setting('task', 'classification')} takes one target column; several are labels "
+            "(multilabel) or numbers (regression)."
         )
     text = [name for name, values in columns.items() if values.dtype.kind not in "biuf"]
     if text:
-        raise InputError(
-            "Several targets must hold 0 and 1, or numbers; {columns} text.", columns=holding(text)
-        )
+        raise InputError(f"Several targets must hold 0 and 1, or numbers; {holding(text)} text.")
     y = np.column_stack([values.astype(np.float64) for values in columns.values()])
     binary = np.asarray(np.isin(y, (0.0, 1.0)).all(axis=0))
     names = tuple(columns)
     if task == "multilabel" and not binary.all():
         other = [name for name, yes in zip(names, binary.tolist(), strict=True) if not yes]
-        raise InputError("Labels must be 0 or 1; {names} has other values.", names=listed(other))
+        raise InputError(f"Labels must be 0 or 1; {quoted(other)} has other values.")
     if task == "regression" or not binary.all():
         return TargetColumns(y, "regression", names)
     counts = tuple(y.sum(axis=0).astype(int).tolist())
@@ -180,14 +177,12 @@ def _complete(name: str, values: NDArray[Any]) -> NDArray[Any]:
         absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
     if absent.any():
         raise InputError(
-            "The target {name} is missing in {n:,} of {rows:,} rows: remove those rows first.",
-            name=shown(name),
-            n=int(absent.sum()),
-            rows=len(values),
+            f"The target {shown(name)} is missing in {int(absent.sum()):,} of {len(values):,} "
+            "rows: remove those rows first."
         )
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():
-            raise InputError("The target {name} holds infinity.", name=shown(name))
+            raise InputError(f"The target {shown(name)} holds infinity.")
         if np.all(values == np.floor(values)) and np.abs(values).max(initial=0) < 2**53:
             return values.astype(np.int64)
     if values.dtype.kind == "O":

@@ -22,8 +22,7 @@ class AllFeatures(ScoreSelector):
     ----------
     n_features_to_select : object, default=None
         Ignored, so that :func:`get_selector` can make it like any other selector.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds, if it is given; "auto" follows scikit-learn's ``type_of_target``.
+    {task}
 
     Attributes
     ----------
@@ -31,8 +30,7 @@ class AllFeatures(ScoreSelector):
         True and 1 throughout, for constant columns too.
     scores_ : array of shape (n_features,)
         1, or 0 for constant columns.
-    task_, classes_
-        What y was taken for, and the classes if it held any.
+    {input}
 
     Examples
     --------

@@ -23,26 +23,26 @@ class RidgeRanking(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     ridge : float, default=1.0
         Weight of the ridge; the papers do not print one.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, objective_, history_, n_iter_, classes_
-        As in :class:`RFS`; the coefficients are those of all features.
-    order_ : array of int
-        All features, the best first: its beginnings are the choices for every k.
+    {choice}
+    scores_ : array of shape (n_features,)
+        Row norms of the coefficients.
+    {model}
+    objective_ : float
+        Value of the problem at ``coef_``, which are the coefficients of all features.
+    order_ : array of int of shape (n_features,)
+        All features, the best first: its first k are the choice for k.
+    {iterations}
+    {input}
 
     Examples
     --------

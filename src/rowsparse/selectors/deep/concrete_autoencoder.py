@@ -29,8 +29,7 @@ class ConcreteAutoencoder(DeepSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     target : {"X", "y"}, default="X"
         What the decoder has to produce: the data, and y is ignored, or the targets: one-hot
         classes, 0/1 labels, or standardised numbers.
@@ -52,26 +51,18 @@ class ConcreteAutoencoder(DeepSelector):
         quarter of an hour.
     tol : float, default=0.002
         Training ends once the largest probability of a choice is at least 1 - tol in the mean.
-    time_limit : float or None, default=None
-        Seconds after which training ends, wherever it is; the result then depends on the machine.
     learning_rate : float, default=0.001
         Of Adam.
     batch_size : int or None, default=None
         Samples a step; None is max(n // 256, 16).
-    standardize : bool, default=True
-        Whether columns are scaled to unit standard deviation; they are centred in any case.
-    device : str or None, default=None
-        Where to train: a device of PyTorch, or "auto" for a GPU if there is one. None is the
-        device of X if X is a tensor, and the CPU otherwise.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    {network}
+    {task}
     random_state : int, RandomState or None, default=None
         Draws the weights, the noise, the dropout and the order of the samples.
 
     Attributes
     ----------
-    support_, ranking_, n_iter_, converged_, classes_
-        As in :class:`RFS`; the iterations are the epochs of all tries.
+    {choice}
     scores_ : array of shape (n_features,)
         Largest probability of each column in any of the k choices.
     n_distinct_ : int
@@ -81,8 +72,10 @@ class ConcreteAutoencoder(DeepSelector):
         Largest probability of a choice, mean over the k choices; 1 where all are hard.
     loss_ : float
         Mean squared error of the decoder fed with the chosen columns alone.
-    history_ : array
-        Mean training loss of every epoch, one try after the other.
+    n_iter_, history_ : int and array
+        Number of epochs of all tries, and the mean training loss of each.
+    converged_ : bool
+        Whether ``tol`` was reached; if not, a ``ConvergenceWarning`` says so.
     n_tries_ : int
         Number of tries; the one with the largest ``mean_max_`` counts.
     temperature_ : float
@@ -91,6 +84,7 @@ class ConcreteAutoencoder(DeepSelector):
         What ended the training.
     device_ : str
         Where it was trained.
+    {input}
 
     Notes
     -----

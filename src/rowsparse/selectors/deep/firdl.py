@@ -30,8 +30,7 @@ class FIRDL(DeepSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     operator_hidden : sequence of int, default=(60, 30, 20)
         Hidden units of the operator, layer by layer.
     selector_hidden : sequence of int, default=(100, 50, 10)
@@ -51,15 +50,9 @@ class FIRDL(DeepSelector):
         Samples a batch.
     validation_fraction : float, default=0.2
         Share of the samples held out to tell when to stop, of each class alike.
-    time_limit : float or None, default=None
-        Seconds after which training ends, wherever it is; the result then depends on the machine.
     learning_rate : float, default=0.001
         Of the operator's NAdam and the selector's Adam.
-    standardize : bool, default=True
-        Whether columns are scaled to unit standard deviation; they are centred in any case.
-    device : str or None, default=None
-        Where to train: a device of PyTorch, or "auto" for a GPU if there is one. None is the
-        device of X if X is a tensor, and the CPU otherwise.
+    {network}
     task : {"auto", "classification", "multilabel", "regression"}, default="auto"
         What y holds; "auto" follows scikit-learn's ``type_of_target``. The loss is the
         cross-entropy, its mean over the labels, or the squared error of standardised numbers.
@@ -68,11 +61,14 @@ class FIRDL(DeepSelector):
 
     Attributes
     ----------
-    support_, ranking_, n_iter_, converged_, classes_
-        As in :class:`RFS`; the iterations are batches.
+    {choice}
     scores_ : array of shape (n_features,)
         Importances -dg/dm at the best mask; they may be negative. Features in the mask rank
         before all others.
+    n_iter_ : int
+        Number of batches.
+    converged_ : bool
+        Whether ``patience`` ended the training; if not, a ``ConvergenceWarning`` says so.
     history_ : array
         Validation loss with the best mask of the time, every 16 batches.
     validation_loss_ : float
@@ -81,6 +77,7 @@ class FIRDL(DeepSelector):
         What ended the training.
     device_ : str
         Where it was trained.
+    {input}
 
     Notes
     -----

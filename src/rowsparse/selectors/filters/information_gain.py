@@ -29,8 +29,7 @@ class InformationGain(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     discretize : {"mdl", "weka", "equal_width", "mean_std", "none"}, default="mdl"
         How values become states. "mdl" cuts where the classes separate best, again and again, as
         long as that shortens the description of the data (Fayyad and Irani 1993). "weka" does so
@@ -44,18 +43,18 @@ class InformationGain(ScoreSelector):
     tie_break : {"best_cut", "index"}, default="best_cut"
         What decides between equal scores, as of the many features without any accepted cut in
         small samples: the gain of their best single cut ("mdl" and "weka"), or their order.
-    aggregate : {"mean", "max", "mean_rank"}, default="mean"
-        How the scores of several labels, each with and without it, become one: their mean, the
-        largest, or one over the mean rank. Constant labels are left out.
-    task : {"auto", "classification", "multilabel"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    {aggregate}
+    {task}
 
     Attributes
     ----------
-    support_, ranking_, scores_, order_, task_, classes_
-        As in :class:`FStatistic`; the scores are bits.
+    {choice}
+    scores_ : array of shape (n_features,)
+        Bits; 0 for constant columns.
     best_cut_gains_ : array of shape (n_features,)
         Bits of the best single cut of each feature, accepted or not ("mdl" and "weka").
+    {order}
+    {input}
 
     Notes
     -----

@@ -36,8 +36,7 @@ class MRMR(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     criterion : {"auto", "mid", "miq", "fcd", "fcq"}, default="auto"
         See above. "auto" is "mid" for classes and labels, and "fcq" for numbers, which "mid" and
         "miq" do not take.
@@ -58,14 +57,14 @@ class MRMR(ScoreSelector):
         How relevances for several labels, or columns of numbers, become one. "mean_rank" instead
         chooses for each of them and ranks by the mean place, n_features_to_select + 1 for a
         feature not chosen.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    {task}
 
     Attributes
     ----------
-    support_ : array of bool, shape (n_features,)
-        The selected features.
-    order_ : array of int, shape (n_features,)
+    {choice}
+    scores_ : array of shape (n_features,)
+        k for the first, k - 1 for the second, ...; the others below, by relevance.
+    order_ : array of int of shape (n_features,)
         All features: the selected ones in the order of selection, then the others by relevance.
     selection_scores_ : array
         The criterion of each when it was selected, the relevance for the first; not with
@@ -74,12 +73,7 @@ class MRMR(ScoreSelector):
         The criterion, with "auto" resolved.
     relevance_ : array of shape (n_features,)
         The relevance V; +inf for a feature that separates the classes without any error.
-    scores_ : array of shape (n_features,)
-        k for the first, k - 1 for the second, ...; the others below, by relevance.
-    ranking_ : array of int, shape (n_features,)
-        1 for the selected features, then 2, 3, ... by relevance.
-    task_, classes_
-        What y was taken for, and the classes if it holds any.
+    {input}
 
     References
     ----------

@@ -40,8 +40,7 @@ class ReliefF(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     n_neighbors : int, default=10
         Nearest samples of every class; a class with fewer gives all it has.
     sigma : float, optional
@@ -57,23 +56,17 @@ class ReliefF(ScoreSelector):
     aggregate : {"mean", "max", "mean_rank"}, default="mean"
         How the weights for single labels become one, for "binary_relevance" and for several
         columns of numbers.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
+    {task}
     n_jobs : int, optional
         Threads, as in joblib; they do not change the answer.
 
     Attributes
     ----------
-    support_ : array of bool, shape (n_features,)
-        The selected features.
-    ranking_ : array of int, shape (n_features,)
-        1 for the selected features, then 2, 3, ... by falling score.
-    order_ : array of int, shape (n_features,)
-        All features by falling score.
+    {choice}
     scores_ : array of shape (n_features,)
         The weights w; 0 for constant columns.
-    task_, classes_
-        What y was taken for, and the classes if it holds any.
+    {order}
+    {input}
 
     References
     ----------

@@ -64,8 +64,7 @@ class FStatistic(WeightedScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     multilabel : {"joint", "binary_relevance"}, default="joint"
         What to do with labels. "joint" is one F with a group for each label, where a sample counts
         once for every label it has (Kong et al. 2012); samples without labels do not count.
@@ -73,23 +72,20 @@ class FStatistic(WeightedScoreSelector):
     aggregate : {"mean", "max", "mean_rank"}, default="mean"
         How the scores of several labels ("binary_relevance") or several columns of numbers become
         one: their mean, the largest, or one over the mean rank. Constant labels are left out.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {task}
+    {class_weight}
 
     Attributes
     ----------
-    support_, ranking_, scores_ : arrays of shape (n_features,)
-        As in :class:`RFS`; the scores are F.
-    order_ : array of int, shape (n_features,)
-        All features, the best first; the constant ones come last.
+    {choice}
+    scores_ : array of shape (n_features,)
+        F; 0 for constant columns.
+    {order}
     pvalues_ : array of shape (n_features,) or (n_targets, n_features)
         Chance of such an F without any difference, from the F distribution; a row for each label
         or number where they are tested one by one (1 for those that are constant). For "joint" it
         is only nominal, as samples count several times.
-    task_, classes_
-        What y was taken for, and the classes if it held any.
+    {input}
 
     Notes
     -----
@@ -217,20 +213,18 @@ class FisherScore(WeightedScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
-    aggregate : {"mean", "max", "mean_rank"}, default="mean"
-        How the scores of several labels, each with and without it, become one: their mean, the
-        largest, or one over the mean rank. Constant labels are left out.
-    task : {"auto", "classification", "multilabel"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {n_features_to_select}
+    {aggregate}
+    {task}
+    {class_weight}
 
     Attributes
     ----------
-    support_, ranking_, scores_, order_, task_, classes_
-        As in :class:`FStatistic`.
+    {choice}
+    scores_ : array of shape (n_features,)
+        The ratio above; 0 for constant columns.
+    {order}
+    {input}
 
     References
     ----------
@@ -286,8 +280,7 @@ class TTest(WeightedScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     multiclass : {"pairwise_sum", "ovr_max", "ovr_mean", "first_two"}, default="pairwise_sum"
         What to do with more than two classes: the sum over all pairs; the largest or the mean
         over classes, each against the rest. "first_two" is for comparison with code that did not
@@ -298,18 +291,17 @@ class TTest(WeightedScoreSelector):
         against the rest, which is a mixture.
     ddof : {0, 1}, default=1
         What is taken off the number of samples in a variance.
-    aggregate : {"mean", "max", "mean_rank"}, default="mean"
-        How the scores of several labels, each with and without it, become one: their mean, the
-        largest, or one over the mean rank. Constant labels are left out.
-    task : {"auto", "classification", "multilabel"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {aggregate}
+    {task}
+    {class_weight}
 
     Attributes
     ----------
-    support_, ranking_, scores_, order_, task_, classes_
-        As in :class:`FStatistic`; the scores are t.
+    {choice}
+    scores_ : array of shape (n_features,)
+        t; 0 for constant columns.
+    {order}
+    {input}
 
     Notes
     -----

@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._parameters import Allowed, Number, Such
 from rowsparse._validation import check_not_masked, check_number
+from rowsparse.selectors.base.docstrings import filled_docstring
 from rowsparse.selectors.base.parameters import COUNT, check_parameters
 from rowsparse.selectors.base.sample import number_to_select
 from rowsparse.selectors.base.selector import SupportMixin
@@ -114,6 +115,7 @@ def _is_selector(value: Any) -> bool:
     return methods and not isinstance(value, type)
 
 
+@filled_docstring
 class StabilitySelection(
     SupportMixin,
     MetaEstimatorMixin,  # type: ignore[misc]
@@ -157,8 +159,11 @@ class StabilitySelection(
         The :func:`stability` of the supports and its 95 % confidence interval.
     supports_ : array of bool of shape (n_subsamples, n_features)
         The features selected in each subsample.
-    support_, ranking_ : arrays of shape (n_features,)
-        The selected features; 1 for these, then 2, 3, ... by falling frequency.
+    support_ : array of bool of shape (n_features,)
+        The selected features.
+    ranking_ : array of int of shape (n_features,)
+        1 for the selected features, then 2, 3, ... by falling frequency.
+    {columns}
 
     References
     ----------

@@ -13,6 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
+from rowsparse.selectors.base.docstrings import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.sample import require_targets, validated_data
 from rowsparse.selectors.base.selector import SupportMixin
@@ -45,6 +46,7 @@ def _is_scoring(value: Any) -> bool:
     return isinstance(value, str) or callable(value)
 
 
+@filled_docstring
 class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     """The best k features, and k itself by cross-validation or EBIC.
 
@@ -87,10 +89,14 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         How to choose.
     ebic_gamma : float, default=1.0
         Weight of the number of possible choices in "ebic"; 0 is BIC.
-    include, exclude, feature_groups, fit_intercept, standardize, task, class_weight
-        As in :class:`TopK`; with ``feature_groups``, k counts groups of columns.
+    {constraints}
     n_restarts : int, optional
-        As in :class:`TopK`, for the selection from all samples.
+        Starts after the first in the selection from all samples; None is the default of
+        :class:`TopK`.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     n_jobs : int, optional
         Threads for the folds and for the selection; they do not change the answer.
     random_state : int, RandomState or None, default=None
@@ -105,8 +111,13 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         "split0_test_score", ...; for rule "ebic" the values "ebic" in place of scores.
     path_ : TopKPath
         For rule "ebic", the path at the chosen alpha.
-    support_, ranking_, scores_, coef_, intercept_, objective_, status_, ...
+    {choice}
+    scores_, objective_, history_, n_iter_, converged_, n_starts_
         As in :class:`TopK`, of the selection from all samples.
+    status_, lower_bound_, gap_ : str, float and float
+        As in :class:`TopK` without a proof: "heuristic", 0 and 1.
+    {model}
+    {input}
 
     References
     ----------

@@ -23,23 +23,17 @@ class CDLSR(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     n_restarts : int, default=39
         Random starts after the first; the paper has 40 starts in all.
     variant : {"corrected", "published"}, default="corrected"
         "corrected" sweeps until no feature moves and refits the coefficients. "published" stops
         by the authors' rule on the relative change of the objective and leaves the coefficients
         as they were before the last moves.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-4
         Relative change of the objective at which the published variant stops.
     max_iter : int, default=1000
@@ -49,8 +43,9 @@ class CDLSR(SquaredLossSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, converged_, classes_
-        As in :class:`RFS`; the history is that of the best start, sweep by sweep.
+    {choice}
+    {row_norms}
+    {model}
     objective_ : float
         Squared loss at ``coef_``.
     refitted_objective_, published_objective_ : float
@@ -58,6 +53,11 @@ class CDLSR(SquaredLossSelector):
         leaves them; ``objective_`` is one of the two.
     objectives_ : array of shape (n_restarts + 1,)
         Refitted objective of every start.
+    history_, n_iter_ : array and int
+        The objective after each sweep of the best start, and their number.
+    converged_ : bool
+        Whether no feature moves any more; if published, whether the authors' rule was met.
+    {input}
 
     References
     ----------

@@ -28,8 +28,7 @@ class CRFS(LinearSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     gamma : float, default=0.01
         Weight of the penalty; the default is that of the authors' demonstration. It applies to
         the columns as scaled, and to data of an extreme magnitude (below 1e-50 or above 1e50) once
@@ -39,13 +38,9 @@ class CRFS(LinearSelector):
         authors do.
     fit_intercept : bool, default=False
         Whether X and Y are centred, once; the authors do not.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, optional
         Stop once a round changes W by less than this, relatively. None, as the authors do, makes
         ``max_iter`` rounds: their number is a parameter of the method and no shortfall.
@@ -54,13 +49,19 @@ class CRFS(LinearSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, converged_, classes_
-        As in :class:`RFS`; the scores are the row norms.
+    {choice}
+    scores_ : array of shape (n_features,)
+        Row norms of the coefficients.
+    {model}
     objective_ : float
         The objective at ``coef_`` and ``sigma_``; it is negative unless the penalty outweighs the
         fit. With an adaptive sigma the values of ``history_`` belong to different widths.
     sigma_ : float
         Width of the kernel in the last round.
+    order_ : array of int of shape (n_features,)
+        All features, the best first: its first k are the choice for k.
+    {iterations}
+    {input}
 
     References
     ----------

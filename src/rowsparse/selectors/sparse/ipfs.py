@@ -28,8 +28,7 @@ class IPFS(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     mu : float, default=1e-4
         First weight of the constraints, as a share of ||Y||_F^2 of the centred targets.
     rho : float, default=1.05
@@ -42,15 +41,10 @@ class IPFS(SquaredLossSelector):
     n_restarts : int, default=0
         Starts after the first, which is v = k/d: the same with a little noise. The best answer is
         kept.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-4
         Largest violation of a constraint at which the iteration ends.
     max_iter : int, default=1000
@@ -60,8 +54,10 @@ class IPFS(SquaredLossSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, n_iter_, converged_, classes_
-        As in :class:`RFS`; features outside the support are scored by their v.
+    {choice}
+    scores_ : array of shape (n_features,)
+        Row norms of the coefficients; the features that were not chosen follow below, by their v.
+    {model}
     objective_ : float
         Squared loss at ``coef_``, which is refitted on the support.
     objectives_ : array
@@ -70,6 +66,8 @@ class IPFS(SquaredLossSelector):
         Loss at (v, W) in each iteration of the best start, before v is a 0/1 vector.
     violation_ : float
         Largest violation of a constraint at the end of the best start.
+    {convergence}
+    {input}
 
     References
     ----------

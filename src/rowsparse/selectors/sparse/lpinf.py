@@ -25,8 +25,7 @@ class LpInf(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     p : float, default=0.5
         Exponent, from 0 (the number of rows counts) to 1 (convex).
     gamma : float, optional
@@ -38,15 +37,10 @@ class LpInf(SquaredLossSelector):
     variant : {"corrected", "published"}, default="corrected"
         "corrected" uses the exact proximal operator and a monotone accelerated descent;
         "published" the printed operator, which may be wrong or undefined, in plain FISTA.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-6
         For p = 1 the relative duality gap, else the relative change of W in a proximal step.
     max_iter : int, default=2000
@@ -54,14 +48,18 @@ class LpInf(SquaredLossSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, converged_, classes_
-        As in :class:`RFS`.
+    {choice}
+    {row_norms}
+    {model}
     objective_ : float
         Value of the penalised problem.
     gamma_ : float
         The weight used.
     gap_, dual_coef_ : float and array
-        Duality gap, relative to the objective, and the dual point that proves it, for p = 1.
+        For p = 1: duality gap, relative to the objective, and the dual point that proves it.
+    {order_if_gamma}
+    {iterations}
+    {input}
 
     References
     ----------

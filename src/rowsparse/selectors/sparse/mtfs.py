@@ -25,8 +25,7 @@ class MTFS(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     gamma : float, optional
         The penalty. None finds the one at which exactly ``n_features_to_select`` rows are
         active; a number solves there and ranks the rows by their norm.
@@ -35,15 +34,10 @@ class MTFS(SquaredLossSelector):
         half, that is the form of Argyriou et al. with the rotation fixed. It has the same path:
         its solution at gamma is that of "l21" at gamma ||W||_{2,1}, so that with ``gamma=None``
         both choose the same features.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-6
         Duality gap to reach, relative to the objective.
     max_iter : int, default=100
@@ -51,8 +45,9 @@ class MTFS(SquaredLossSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, converged_, classes_
-        As in :class:`RFS`.
+    {choice}
+    {row_norms}
+    {model}
     objective_ : float
         Value of the problem solved, with scaled columns if ``standardize``.
     gap_ : float
@@ -65,6 +60,9 @@ class MTFS(SquaredLossSelector):
     n_active_ : int
         Non-zero rows of ``coef_``. Where rows enter together no penalty may leave exactly k of
         them: then it is above k, and the k rows of largest norm are selected.
+    {order_if_gamma}
+    {iterations}
+    {input}
 
     References
     ----------

@@ -25,8 +25,7 @@ class NmAPG(LinearSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     gamma : float, default=0.1
         Penalty of the row norms.
     rho : float, optional
@@ -45,13 +44,9 @@ class NmAPG(LinearSelector):
     fit_intercept : bool, default=True
         Whether b is free and unpenalised. In the published variant it is the coefficient of a
         constant feature, penalised like the others.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-7
         Relative change of W at which a stage ends.
     max_iter : int, default=200
@@ -59,8 +54,9 @@ class NmAPG(LinearSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, converged_, classes_
-        As in :class:`RFS`.
+    {choice}
+    {row_norms}
+    {model}
     objective_ : float
         Value of the problem at ``coef_``: refitted on the support unless published.
     refit_gap_ : float
@@ -68,6 +64,11 @@ class NmAPG(LinearSelector):
     lower_bound_ : float
         Dual value of :class:`RFS` at the same gamma, where it was solved: no choice of features
         has a smaller objective.
+    rho_, mu_ : float
+        The last weight of the constraint's penalty, and the last smoothing; 0 if all features are
+        selected.
+    {iterations}
+    {input}
 
     References
     ----------

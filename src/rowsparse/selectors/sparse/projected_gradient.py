@@ -28,8 +28,7 @@ class ProjectedGradient(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     init : {"pang", "random"}, default="pang"
         "pang" starts at the least squares fit on the k features with the largest ratio
         ||x_j'Y||^2 / ||x_j||^2, as the paper does. For classes its targets are
@@ -44,15 +43,10 @@ class ProjectedGradient(SquaredLossSelector):
         selector in a pipeline with a classifier and search ``step`` by ``GridSearchCV``.
     n_restarts : int, default=39
         Starts after the first with ``init="random"``.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-4
         Stop when a step changes the objective by less than this, relatively.
     max_iter : int, default=1000
@@ -62,11 +56,14 @@ class ProjectedGradient(SquaredLossSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, converged_, classes_
-        As in :class:`RFS`; features outside the support are scored by the length of the loss's
-        gradient. With classes and ``init="pang"`` the model predicts the coded targets.
+    {choice}
+    scores_ : array of shape (n_features,)
+        Row norms of the coefficients; the features that were not chosen follow below, by the
+        length of the loss's gradient.
+    {model}
     objective_ : float
-        Squared loss at ``coef_``, the best of all steps; of the coded targets where they are.
+        Squared loss at ``coef_``, the best of all steps. With classes and ``init="pang"`` it is
+        that of the coded targets, which the model then predicts.
     refitted_objective_ : float
         The same with the coefficients refitted on the support.
     objectives_ : array
@@ -75,6 +72,8 @@ class ProjectedGradient(SquaredLossSelector):
         The step used.
     diverged_ : bool
         Whether the steps were given up because the objective grew a thousandfold.
+    {iterations}
+    {input}
 
     References
     ----------

@@ -31,8 +31,7 @@ class RFS(LinearSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     gamma : float, optional
         The penalty. None finds the one at which exactly ``n_features_to_select`` rows are
         active; a number solves there and ranks the rows by their norm.
@@ -46,13 +45,9 @@ class RFS(LinearSelector):
     variant : {"corrected", "published"}, default="corrected"
         "published" takes the printed iteration, stops when the objective changes by less than
         ``tol``, relatively, and ranks the rows; its ``gamma`` is 1 unless given.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-6
         Duality gap to reach, relative to the objective.
     max_iter : int, optional
@@ -60,16 +55,9 @@ class RFS(LinearSelector):
 
     Attributes
     ----------
-    support_ : array of bool of shape (n_features,)
-        The selected features.
-    ranking_ : array of int of shape (n_features,)
-        1 for selected features, then 2, 3, ... by falling score.
-    scores_ : array of shape (n_features,)
-        Row norms of the coefficients; features with a zero row are scored, below all others,
-        by how close they are to entering.
-    coef_, intercept_ : arrays of shape (n_targets, n_features) and (n_targets,)
-        The model, in the units of the data, with a row for each class, label or column of y;
-        of shape (n_features,) and a float for one-dimensional y of numbers, as in scikit-learn.
+    {choice}
+    {row_norms}
+    {model}
     objective_ : float
         Value of the problem solved, with scaled columns if ``standardize``.
     gap_ : float
@@ -79,10 +67,9 @@ class RFS(LinearSelector):
         The feasible dual point that proves it.
     gamma_ : float
         The penalty used.
-    history_, n_iter_, converged_
-        Objective after each round, inner iterations spent, and whether ``tol`` was reached.
-    classes_ : array
-        Class labels, for classification.
+    {order_if_gamma}
+    {iterations}
+    {input}
 
     References
     ----------

@@ -25,8 +25,7 @@ class RPFS(LinearSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     mu : float, default=0.1
         First penalty of the augmented Lagrangian.
     rho : float, default=1.02
@@ -45,15 +44,10 @@ class RPFS(LinearSelector):
         "corrected" projects by the l2 norm of the rows, solves for W and b jointly, refits on
         the support and keeps the best support seen. "published" takes the printed steps: rows
         ranked by their l1 norm, no refit.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-6
         Relative size of the two splits' residuals at which the iteration ends.
     random_state : int, RandomState or None, default=None
@@ -61,12 +55,15 @@ class RPFS(LinearSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, classes_
-        As in :class:`RFS`.
+    {choice}
+    {row_norms}
+    {model}
     objective_ : float
         l2,1 loss at ``coef_``: refitted on the support unless published.
     refit_gap_ : float
         Certified duality gap of the refit on the support, relative; not if published.
+    history_, n_iter_ : array and int
+        The objective after each iteration of the best start, and their number.
     converged_ : bool
         Whether the refit is certified and no swap of the weakest feature against the strongest
         outsider improves it; if published, whether the augmented Lagrangian settled.
@@ -74,6 +71,7 @@ class RPFS(LinearSelector):
         Loss where the augmented Lagrangian ended, before the refit, and whether it settled.
     objectives_, forward_objective_ : array and float
         Refitted loss of every start, and of the support of forward selection.
+    {input}
 
     References
     ----------

@@ -24,21 +24,15 @@ class SmoothedL20(SquaredLossSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     gamma : float, optional
         Minimise ||Y - XW - 1b'||_F^2 + 2 gamma ||W||_{2,0} instead, ||W||_{2,0} being the number of
         non-zero rows: a step keeps those with ||v_j||^2 > 2 gamma / L, and the rows that are left
         are ranked by their norm.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     tol : float, default=1e-8
         Stop when a step changes the objective by less than this share of its first value.
     max_iter : int, default=1000
@@ -47,14 +41,18 @@ class SmoothedL20(SquaredLossSelector):
 
     Attributes
     ----------
-    support_, ranking_, scores_, coef_, intercept_, history_, n_iter_, converged_, classes_
-        As in :class:`RFS`; features outside the support are scored by the length of the loss's
-        gradient.
+    {choice}
+    scores_ : array of shape (n_features,)
+        Row norms of the coefficients; the features that were not chosen follow below, by the
+        length of the loss's gradient.
+    {model}
     objective_ : float
         Value of the problem at ``coef_``, which the steps leave a little short of the least
         squares fit on its support.
     refitted_objective_ : float
         The same with the coefficients refitted on the non-zero rows.
+    {iterations}
+    {input}
 
     Notes
     -----

@@ -31,8 +31,7 @@ class CovarianceThresholding(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     threshold : float, optional
         The threshold t >= 0, in the units of C; 0 is ordinary principal component analysis. By
         default 5/sqrt(n) times the mean variance, which is 1 on standardised columns.
@@ -40,22 +39,20 @@ class CovarianceThresholding(ScoreSelector):
         Whether C less the mean variance on its diagonal is thresholded and what is left is
         shrunk by t, as analysed by Deshpande and Montanari (without their splitting of the
         sample).
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly) or centred
-        only.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds, if it is given; it is not used.
+    {standardize_or_centre}
+    {task}
 
     Attributes
     ----------
-    support_, ranking_
-        As in :class:`RFS`.
+    {choice}
     scores_ : array of shape (n_features,)
         Modulus of the leading eigenvector; the features that it does not reach follow below.
+    {order}
     threshold_ : float
         The threshold that was used.
     n_pairs_ : int
         Number of pairs of features whose covariance survived.
+    {input}
 
     References
     ----------

@@ -26,8 +26,7 @@ class FSPCA(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     n_components : int, optional
         Number of components m, at most k. By default the number of classes if y holds classes,
         else 10, and no more than k. With m = k any k features carry the whole of their own
@@ -38,18 +37,14 @@ class FSPCA(ScoreSelector):
         Share of the mean variance that the inner step adds to the diagonal of C. It moves the
         objective by a constant only, but holds on to the current features the more, the larger
         it is.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly) or centred
-        only.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds, if it is given; "auto" follows scikit-learn's ``type_of_target``.
+    {standardize_or_centre}
+    {task}
     max_iter : int, default=100
         Limit on the rounds; the authors run 20.
 
     Attributes
     ----------
-    support_, ranking_, n_iter_, converged_
-        As in :class:`RFS`; it has converged when a round leaves the features as they are.
+    {choice}
     scores_ : array of shape (n_features,)
         Row norms of W; the features that were not chosen follow below, by how well the subspace
         explains them.
@@ -59,6 +54,9 @@ class FSPCA(ScoreSelector):
         Variance tr(W'CW) of the components.
     history_ : array
         The same at the start and after every change of the features.
+    n_iter_, converged_ : int and bool
+        Number of rounds, and whether the last one left the features as they were.
+    {input}
 
     References
     ----------

@@ -33,16 +33,14 @@ class ILFS(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     tokens : {"fixed", "plsa"}, default="fixed"
         "fixed" leaves p(t|factor) at its start, linear from 5000 to 1 and back, as the code in
         circulation does; the problem is then concave for each feature and solved exactly.
         "plsa" learns them too, by expectation-maximisation, as the paper describes.
     n_tokens : int, default=6
         Number of tokens T, at least 2; published code has 3, 4 and 6.
-    task : {"auto", "classification"}, default="auto"
-        Pass "classification" for classes that look like numbers.
+    {task}
     max_iter : int, default=1000
         Limit on the rounds of "plsa".
     tol : float, default=1e-8
@@ -50,12 +48,13 @@ class ILFS(ScoreSelector):
 
     Attributes
     ----------
-    support_, ranking_, classes_
-        As in :class:`RFS`.
+    {choice}
     scores_ : array of shape (n_features,)
         g, between 0 and 1. Scaling a column does not change it.
+    {order}
     n_iter_, converged_, history_ : int, bool, array
         Rounds of "plsa" (1 for "fixed"), whether they converged, and the log-likelihood in each.
+    {input}
 
     References
     ----------

@@ -38,8 +38,7 @@ class S2DFS(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     n_components : int, optional
         Dimension m of the subspace, at most k; by default k.
     variant : {"corrected", "published"}, default="corrected"
@@ -48,11 +47,8 @@ class S2DFS(ScoreSelector):
     init : {"random", "exact"}, default="random"
         Where the published algorithm starts: at the basis of a matrix of uniform random numbers,
         or at the exact choice for m = k, with its m best directions.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly) or centred
-        only.
-    task : {"auto", "classification"}, default="auto"
-        Pass "classification" for classes that look like numbers.
+    {standardize_or_centre}
+    {task}
     max_iter : int, default=50
         Limit on the number of values of lam.
     tol : float, default=1e-10
@@ -62,8 +58,7 @@ class S2DFS(ScoreSelector):
 
     Attributes
     ----------
-    support_, ranking_, n_iter_, converged_, classes_
-        As in :class:`RFS`.
+    {choice}
     scores_ : array of shape (n_features,)
         Row norms of W, all 1 where m = k; the features that were not chosen follow below: by
         S_b - lam S_w for the global maximum, else by how well the subspace explains them.
@@ -73,6 +68,8 @@ class S2DFS(ScoreSelector):
         The ratio at W.
     history_ : array
         The ratio after each round; it never falls.
+    {convergence}
+    {input}
 
     References
     ----------

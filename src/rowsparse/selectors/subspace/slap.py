@@ -31,8 +31,7 @@ class SLAP(ScoreSelector):
 
     Parameters
     ----------
-    n_features_to_select : int or float, default=10
-        How many features to keep; a float between 0 and 1 is a share of all.
+    {n_features_to_select}
     gamma : float, default=1.0
         Weight of the penalty, > 0; the papers search 1e-3 to 1e3. Without ``standardize`` it is
         multiplied by the root of the mean variance, so that units do not matter.
@@ -45,11 +44,8 @@ class SLAP(ScoreSelector):
     similarity_weight : float, optional
         One fixed alpha_i > 0 for all samples instead. Then the objective never rises, and
         ``n_neighbors`` is not used.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly) or centred
-        only.
-    task : {"auto", "classification"}, default="auto"
-        Pass "classification" for classes that look like numbers.
+    {standardize_or_centre}
+    {task}
     max_iter : int, default=30
         Limit on the rounds.
     tol : float, default=0.02
@@ -59,16 +55,18 @@ class SLAP(ScoreSelector):
 
     Attributes
     ----------
-    support_, ranking_, n_iter_, converged_, classes_
-        As in :class:`RFS`.
+    {choice}
     scores_ : array of shape (n_features,)
         Row norms of W.
+    {order}
     components_ : array of shape (n_components, n_features)
         W', which acts on the standardised columns.
     objective_ : float
         The objective at W, with the last alpha_i.
     history_ : array
         The same after each round.
+    {convergence}
+    {input}
 
     References
     ----------

@@ -53,8 +53,7 @@ class TopK(LinearSelector):
     ----------
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all. With
-        ``feature_groups``,
-        how many groups.
+        ``feature_groups``, how many groups.
     alpha : float, default=0.5
         Ridge, per sample: the weight of ||W||_F^2 is ``alpha`` times the sum of the sample
         weights. It counts on standardised columns unless ``standardize=False``.
@@ -63,11 +62,7 @@ class TopK(LinearSelector):
         bounds the influence of outliers; it has no ridge.
     gamma : float, default=0.0
         For ``loss="l21"``: weight of the sum of the row norms of W.
-    include, exclude : list of int or str, optional
-        Columns that must and must not be selected, by index or name.
-    feature_groups : list of lists, or array of shape (n_features,), optional
-        Columns that come and go together: lists of columns, each column in one list at most and
-        on its own if in none, or one label a column.
+    {constraints}
     n_restarts : int, default=20
         Starts after the first.
     certify : bool, default=False
@@ -83,15 +78,10 @@ class TopK(LinearSelector):
     time_limit : float, optional
         Seconds after which search and proof end with the best answer so far; Ctrl-C then does
         so too.
-    fit_intercept : bool, default=True
-        Whether b is free.
-    standardize : bool, default=True
-        Whether columns are centred and scaled to unit standard deviation (on the fly).
-        Coefficients come back in the units of the data.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``.
-    class_weight : None, "balanced" or dict, default=None
-        Weights of the classes, multiplied into ``sample_weight``.
+    {fit_intercept}
+    {standardize}
+    {task}
+    {class_weight}
     n_jobs : int, optional
         Threads for the starts and processes for a proof that takes more than a second or so, as
         in joblib; they do not change the answer, but for what a time limit cuts off.
@@ -100,17 +90,17 @@ class TopK(LinearSelector):
 
     Attributes
     ----------
-    support_, ranking_, coef_, intercept_, converged_, classes_
-        As in :class:`RFS`.
-    objective_ : float
-        The objective at ``coef_``, of W in units of the standardised columns.
+    {choice}
     scores_ : array of shape (n_features,)
         For a selected feature, how much the objective rises without it; for the others, on a
         scale below these, how much it would fall with them.
-    history_ : array
-        The best objective after the first start, and after each round of others.
-    n_iter_ : int
-        Length of the history.
+    {model}
+    objective_ : float
+        The objective at ``coef_``, of W in units of the standardised columns.
+    history_, n_iter_ : array and int
+        The best objective after the first start and after each round of others, and their number.
+    converged_ : bool
+        True; for ``loss="l21"``, whether the fit is certified and no exchange tried improves it.
     n_starts_ : int
         Number of starts.
     status_ : str
@@ -127,6 +117,7 @@ class TopK(LinearSelector):
         branching; ``proof_.save`` writes it to a file.
     refit_gap_ : float
         For ``loss="l21"``: certified gap of the fit on the selected features.
+    {input}
 
     Examples
     --------

@@ -105,7 +105,7 @@ def group_statistics(X: Any, groups: list[Index], weights: Array | None) -> Grou
         squares = _mean_squares(weight, mean, scatter)
     extreme = np.flatnonzero(~((squares >= _ORDINARY[0]) & (squares <= _ORDINARY[1])))
     if extreme.size:
-        rescaled, unit[extreme] = _near_one(X, extreme)
+        rescaled, unit[extreme] = _rescaled_columns(X, extreme)
         if rescaled is not None:
             mean[:, extreme], scatter[:, extreme] = _moments(rescaled, groups, weights)
     return GroupStatistics(weight, mean, scatter, unit)
@@ -116,7 +116,7 @@ def _mean_squares(weight: Array, mean: Array, scatter: Array) -> Array:
     return np.asarray((mean**2 + scatter / weight[:, None]).max(axis=0))
 
 
-def _near_one(X: Any, columns: Index) -> tuple[Any, Array]:
+def _rescaled_columns(X: Any, columns: Index) -> tuple[Any, Array]:
     """A copy of some columns, each divided by a power of two; None if they are all zero."""
     block = sp.csc_array(X)[:, columns] if sp.issparse(X) else X[:, columns]
     block = block.astype(np.float64)

@@ -116,7 +116,7 @@ def mean_std_bins(X: Array, bin_width: float) -> NDArray[np.int8]:
     >>> mean_std_bins(np.array([[0.0], [4.0], [5.0], [11.0]]), 0.5).ravel()
     array([0, 1, 1, 2], dtype=int8)
     """
-    Z = _near_one(X)
+    Z = _rescaled(X)
     Z -= Z.mean(axis=0)
     Z -= Z.mean(axis=0)  # the rounding error of the first mean
     edge = bin_width * np.sqrt(np.einsum("ij,ij->j", Z, Z) / Z.shape[0])
@@ -133,7 +133,7 @@ def equal_width_bins(X: Array, bins: int) -> Codes:
     >>> equal_width_bins(np.array([[0.0], [1.0], [4.9], [10.0]]), 2).ravel()
     array([0, 0, 0, 1], dtype=uint8)
     """
-    Z = _near_one(X)
+    Z = _rescaled(X)
     Z -= Z.min(axis=0)
     width = Z.max(axis=0)
     Z /= np.where(width > 0, width, 1.0)
@@ -176,6 +176,6 @@ def as_codes(X: Array) -> Codes:
     return np.ascontiguousarray(codes.T, dtype=np.min_scalar_type(int(number.max(initial=0))))
 
 
-def _near_one(X: Array) -> Array:
+def _rescaled(X: Array) -> Array:
     """A float64 copy of X, its columns divided by powers of two: no square overflows."""
     return X / binary_units(np.abs(X).max(axis=0, initial=0.0).astype(np.float64))

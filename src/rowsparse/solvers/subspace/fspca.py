@@ -20,9 +20,9 @@ from rowsparse.solvers.subspace.subspace import (
     by_variance,
     improved_rows,
     leading_spectrum,
+    matrix_from_rows,
     mean_variance,
     same_set,
-    spread,
     subspace_solution,
     with_fixed_signs,
 )
@@ -65,18 +65,18 @@ def fspca(
     leading = vectors[:, :m] ** 2 @ (values[:m] / n + shift)
     if m == k or values.size <= m:
         order = by_variance(variances, leading, machine_eps(design))
-        W, objective = _fitted(design, order[:k], m)
+        W, objective = _principal_components(design, order[:k], m)
         closeness = np.empty(d)
         closeness[order] = np.arange(d, 0, -1)
         return subspace_solution(W, order[:k], [objective], closeness, 1, True)
     rows = top_rows(np.where(variances > 0, leading, -1.0), k)
-    W, objective = _fitted(design, rows, m)
+    W, objective = _principal_components(design, rows, m)
     history = [objective]
     for n_iter in range(1, max_iter + 1):  # noqa: B007
         _, p, new = improved_rows(design, W, k, middle=lambda ZW: ZW / n, shift=shift, rows=rows)
         converged = same_set(rows, new)
         if not converged:
-            new_W, objective = _fitted(design, new, m)
+            new_W, objective = _principal_components(design, new, m)
             # At a tie, rounding errors could make the rounds cycle.
             converged = objective <= history[-1] * (1 + 1e-14)
         if not converged:
@@ -87,10 +87,10 @@ def fspca(
     return subspace_solution(W, rows, history, np.maximum(p, 0.0), n_iter, converged)
 
 
-def _fitted(design: Design, rows: Index, m: int) -> tuple[Array, float]:
+def _principal_components(design: Design, rows: Index, m: int) -> tuple[Array, float]:
     """The m leading principal components of these features alone, and their variance."""
     n, d = design.shape
     block = design.columns(rows).astype(np.float64, copy=False)
     top = (rows.size - m, rows.size - 1)
     values, vectors = eigh(block.T @ block / n, subset_by_index=top)
-    return spread(rows, with_fixed_signs(vectors[:, ::-1]), d), float(values.sum())
+    return matrix_from_rows(rows, with_fixed_signs(vectors[:, ::-1]), d), float(values.sum())

@@ -21,8 +21,8 @@ from rowsparse.solvers.solution import Monitor, Solution, silent
 from rowsparse.solvers.subset.gram import machine_eps
 from rowsparse.solvers.subspace.subspace import (
     improved_rows,
+    matrix_from_rows,
     same_set,
-    spread,
     subspace_solution,
     with_fixed_signs,
 )
@@ -127,7 +127,7 @@ def trace_ratio_exact(
     rows, history, converged = trace_ratio_features(scatter, k, max_iter=max_iter)
     monitor(history[-1])
     rows = np.sort(rows)
-    W = spread(rows, np.eye(k), design.shape[1])
+    W = matrix_from_rows(rows, np.eye(k), design.shape[1])
     margin = scatter.between - history[-1] * scatter.within
     return subspace_solution(W, rows, history, margin - margin.min(), len(history), converged)
 
@@ -196,7 +196,7 @@ def start_at_features(design: Design, Y: Array, k: int, m: int) -> Array:
     block = design.columns(rows).astype(np.float64, copy=False)
     A = block.T @ scatter.middle(history[-1], block)
     vectors = eigh((A + A.T) / 2.0, subset_by_index=(k - m, k - 1))[1]
-    return spread(rows, vectors[:, ::-1], design.shape[1])
+    return matrix_from_rows(rows, vectors[:, ::-1], design.shape[1])
 
 
 def _inner(
@@ -219,7 +219,7 @@ def _inner(
             break
         # A singular G_I is completed by the SVD to an orthonormal basis.
         rows = np.sort(new)
-        W = spread(rows, np.linalg.svd(G[rows], full_matrices=False)[0], W.shape[0])
+        W = matrix_from_rows(rows, np.linalg.svd(G[rows], full_matrices=False)[0], W.shape[0])
     assert rows is not None
     return W, rows, p
 

@@ -138,7 +138,7 @@ def mean_variance(design: Design) -> float:
     return float((norms**2).sum() / (np.count_nonzero(norms) * design.shape[0]))
 
 
-def spread(rows: Index, W_rows: Array, d: int) -> Array:
+def matrix_from_rows(rows: Index, W_rows: Array, d: int) -> Array:
     """W (d x m) from its non-zero rows."""
     W = np.zeros((d, W_rows.shape[1]))
     W[rows] = W_rows

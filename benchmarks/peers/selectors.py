@@ -1,10 +1,9 @@
-"""What users of scikit-learn pick today, as selectors that one fit makes ready for every k."""
+"""Other packages as selectors for scikit-learn, each with one fit for every k where it can."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from importlib import import_module
 from inspect import signature
 from typing import Any, Self
 
@@ -16,20 +15,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
+from benchmarks.peers import require
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.targets import encode_targets
 
-__all__ = [
-    "PEERS",
-    "Abess",
-    "FastCanRanking",
-    "ForestRanking",
-    "L1LogisticRanking",
-    "MRMRSelection",
-    "MutualInformation",
-    "RecursiveElimination",
-    "make_peer",
-]
+__all__ = ["PEERS", "make_peer"]
 
 
 class Peer(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -74,7 +64,7 @@ class L1LogisticRanking(RankingPeer):
     """``SelectFromModel`` on logistic regression with an l1 penalty, one class against the rest."""
 
     def _ranked(self, X: Array, y: Array) -> Index:
-        # In scikit-learn 1.8 the name of a penalty gave way to its ratio.
+        # From scikit-learn 1.8 on the penalty is given by its ratio, not by its name.
         ratio = signature(LogisticRegression).parameters["l1_ratio"].default is not None
         penalty = {"l1_ratio": 1.0} if ratio else {"penalty": "l1"}
         machine = LogisticRegression(
@@ -93,41 +83,36 @@ class ForestRanking(RankingPeer):
 
 
 class RecursiveElimination(RankingPeer):
-    """``RFE(LinearSVC(), step=0.1)``: a tenth of the features goes at each step."""
+    """``RFE(LinearSVC(), step=0.1)``: each step drops a tenth of the features."""
 
     def _ranked(self, X: Array, y: Array) -> Index:
         kept = np.arange(X.shape[1])
         step = max(1, X.shape[1] // 10)
-        gone: list[Index] = []
+        dropped: list[Index] = []
         while kept.size:
             machine = LinearSVC(dual="auto", random_state=self.random_state)
             importance = np.sum(np.square(machine.fit(X[:, kept], y).coef_), axis=0)
             worst = np.argsort(importance, kind="stable")
-            gone.append(kept[worst[:step]])
+            dropped.append(kept[worst[:step]])
             kept = kept[np.sort(worst[step:])]
-        return np.concatenate(gone)[::-1]
+        return np.concatenate(dropped)[::-1]
 
 
 class FastCanRanking(RankingPeer):
     """``FastCan``: greedy forward selection by canonical correlation."""
 
     def _ranked(self, X: Array, y: Array) -> Index:
-        FastCan = _package("fastcan", "fastcan").FastCan
-        model = FastCan(n_features_to_select=self.n_features_to_select, verbose=0)
-        return np.asarray(model.fit(X, _columns(y)).indices_, dtype=np.intp)
+        targets = encode_targets(y, "auto")
+        Y = np.ascontiguousarray(targets.Y * targets.unit, dtype=np.float64)
+        return require("fastcan").select(X, Y, self.n_features_to_select)
 
 
 class MRMRSelection(RankingPeer):
     """``mrmr_classif``: F-statistics over mean correlations, one feature after another."""
 
     def _ranked(self, X: Array, y: Array) -> Index:
-        mrmr_classif = _package("mrmr", "mrmr-selection").mrmr_classif
-        pandas = _package("pandas", "pandas")
-        chosen = mrmr_classif(
-            pandas.DataFrame(X), pandas.Series(y), self.n_features_to_select,
-            n_jobs=1, show_progress=False,
-        )  # fmt: skip
-        return np.asarray(chosen, dtype=np.intp)
+        package = require("mrmr_selection")
+        return package.select(*package.frames(X, y), self.n_features_to_select)
 
 
 class Abess(Peer):
@@ -138,19 +123,11 @@ class Abess(Peer):
 
     def fit(self, X: Array, y: Array) -> Self:
         """Select for this k alone."""
-        abess = _package("abess", "abess")
-        # Constant columns it refuses. Asked for more features than there are, it does not raise:
-        # it ends the process.
+        package = require("abess")
+        # It refuses constant columns.
         varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
-        size = min(self.n_features_to_select, X.shape[0], varying.size)
-        if y.ndim == 2:
-            kind, y = abess.MultiTaskRegression, y.astype(np.float64)
-        else:
-            two = np.unique(y).size == 2
-            kind = abess.LogisticRegression if two else abess.MultinomialRegression
-        coef = np.asarray(kind(support_size=size).fit(X[:, varying], y).coef_)
-        used = coef != 0 if coef.ndim == 1 else np.any(coef != 0, axis=1)
-        return self._keep(varying[used], X.shape[1])
+        chosen = package.select(X[:, varying], y, self.n_features_to_select)
+        return self._keep(varying[chosen], X.shape[1])
 
 
 # By the name of a row: what makes it, and the tasks that it takes.
@@ -167,25 +144,10 @@ PEERS: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
 
 
 def make_peer(name: str) -> Any:
-    """A peer by the name of its row, not fitted."""
+    """A peer by its name, not fitted."""
     return PEERS[name][0]()
-
-
-def _package(module: str, distribution: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise ImportError(
-            f'{distribution} is not installed: pip install "rowsparse[league]".'
-        ) from None
 
 
 def _best_first(scores: Array) -> Index:
     """The features by falling scores; ties in the order of the columns, as in SelectFromModel."""
     return np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
-
-
-def _columns(y: Array) -> Array:
-    """One column for each class or label."""
-    targets = encode_targets(y, "auto")
-    return np.ascontiguousarray(targets.Y * targets.unit, dtype=np.float64)

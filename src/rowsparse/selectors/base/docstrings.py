@@ -1,0 +1,141 @@
+"""The parts of docstrings that selectors share, filled in when a class is defined.
+
+A line ``{name}`` in the docstring of a class stands for the entry of that name below.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+__all__ = ["filled_docstring"]
+
+Class = TypeVar("Class", bound=type)
+
+_PLACEHOLDER = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
+
+_ENTRIES = {
+    # ------------------------------------------------------------------------- parameters
+    "n_features_to_select": """
+n_features_to_select : int or float, default=10
+    How many features to keep; a float between 0 and 1 is a share of all.
+""",
+    "fit_intercept": """
+fit_intercept : bool, default=True
+    Whether b is free.
+""",
+    "standardize": """
+standardize : bool, default=True
+    Whether columns are centred and scaled to unit standard deviation (on the fly).
+    Coefficients come back in the units of the data.
+""",
+    "standardize_or_centre": """
+standardize : bool, default=True
+    Whether columns are centred and scaled to unit standard deviation (on the fly) or centred
+    only.
+""",
+    "task": """
+task : {TASKS}, default="auto"
+    What y holds{IF_GIVEN}; "auto" follows scikit-learn's ``type_of_target``.
+""",
+    "class_weight": """
+class_weight : None, "balanced" or dict, default=None
+    Weights of the classes, multiplied into ``sample_weight``.
+""",
+    "aggregate": """
+aggregate : {"mean", "max", "mean_rank"}, default="mean"
+    How the scores of several labels, each with and without it, become one: their mean, the
+    largest, or one over the mean rank. Constant labels are left out.
+""",
+    "constraints": """
+include, exclude : list of int or str, optional
+    Columns that must and must not be selected, by index or name.
+feature_groups : list of lists, or array of shape (n_features,), optional
+    Columns that come and go together: lists of columns, each column in one list at most and
+    on its own if in none, or one label a column.
+""",
+    "network": """
+standardize : bool, default=True
+    Whether columns are scaled to unit standard deviation; they are centred in any case.
+device : str or None, default=None
+    Where to train: a device of PyTorch, or "auto" for a GPU if there is one. None is the
+    device of X if X is a tensor, and the CPU otherwise.
+time_limit : float or None, default=None
+    Seconds after which training ends, wherever it is; the result then depends on the machine.
+""",
+    # ------------------------------------------------------------------- fitted attributes
+    "choice": """
+support_ : array of bool of shape (n_features,)
+    The selected features.
+ranking_ : array of int of shape (n_features,)
+    1 for the selected features, then 2, 3, ... by falling score.
+""",
+    "row_norms": """
+scores_ : array of shape (n_features,)
+    Row norms of the coefficients; features with a zero row are scored, below all others, by
+    how close they are to entering.
+""",
+    "order": """
+order_ : array of int of shape (n_features,)
+    All features, the best first; constant columns come last.
+""",
+    "order_if_gamma": """
+order_ : array of int of shape (n_features,)
+    All features, the best first, if ``gamma`` was given: its first k are the choice for k.
+""",
+    "model": """
+coef_ : array of shape (n_targets, n_features)
+    Coefficients in the units of the data, a row for each class, label or column of y; of shape
+    (n_features,) for one-dimensional y of numbers, as in scikit-learn.
+intercept_ : array of shape (n_targets,)
+    Intercepts; a float for one-dimensional y of numbers.
+""",
+    "iterations": """
+history_ : array
+    The objective after each iteration.
+n_iter_ : int
+    Number of iterations.
+converged_ : bool
+    Whether the method's own criterion was met; if not, a ``ConvergenceWarning`` says so.
+""",
+    "convergence": """
+n_iter_ : int
+    Number of iterations.
+converged_ : bool
+    Whether the method's own criterion was met; if not, a ``ConvergenceWarning`` says so.
+""",
+    "input": """
+task_ : str
+    What y was taken for: "classification", "multilabel" or "regression"{UNLESS_GIVEN}.
+classes_ : array
+    The classes, for classification.
+{columns}
+""",
+    "columns": """
+n_features_in_ : int
+    Number of columns of X.
+feature_names_in_ : array of str
+    Names of the columns, if X has them.
+""",
+}
+
+
+def filled_docstring(cls: Class) -> Class:
+    """Replace the placeholders in the docstring of a class; a decorator."""
+    if cls.__doc__ is not None:  # it is None under python -OO
+        cls.__doc__ = _filled(cls, cls.__doc__)
+    return cls
+
+
+def _filled(cls: type, text: str) -> str:
+    return _PLACEHOLDER.sub(lambda match: _entry(cls, match[2], indent=match[1]), text)
+
+
+def _entry(cls: type, name: str, *, indent: str) -> str:
+    text = _filled(cls, _ENTRIES[name].strip("\n"))
+    tasks, optional = getattr(cls, "tasks", ()), not getattr(cls, "supervised", True)
+    listed = ", ".join(f'"{task}"' for task in ("auto", *tasks))
+    text = text.replace("{TASKS}", f"{{{listed}}}")
+    text = text.replace("{IF_GIVEN}", ", if it is given" if optional else "")
+    text = text.replace("{UNLESS_GIVEN}", "; not set without y" if optional else "")
+    return "\n".join(indent + line for line in text.split("\n"))
