@@ -89,18 +89,6 @@ WITHOUT_TESTS: set[str] = {
     "selectors.subspace.slap",
     "selectors.subspace.subspace",
     "selectors.topk.constraints",
-    "solvers.l21.admm",
-    "solvers.l21.irls",
-    "solvers.l21.lp",
-    "solvers.l21.penalty_search",
-    "solvers.l21.problem",
-    "solvers.l21.refit",
-    "solvers.l21.robust_loss",
-    "solvers.l21.splitting",
-    "solvers.l21.working_set",
-    "solvers.proximal",
-    "solvers.solution",
-    "solvers.sparse.rpfs",
 }
 
 
