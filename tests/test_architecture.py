@@ -73,8 +73,6 @@ WITHOUT_TESTS: set[str] = {
     "selectors.base.sample",
     "selectors.base.state",
     "selectors.baseline.ridge_ranking",
-    "selectors.meta.stability_selection",
-    "selectors.meta.topk_cv",
     "selectors.sparse.cdlsr",
     "selectors.sparse.crfs",
     "selectors.sparse.ipfs",
@@ -92,7 +90,6 @@ WITHOUT_TESTS: set[str] = {
     "selectors.subspace.slap",
     "selectors.subspace.subspace",
     "selectors.topk.constraints",
-    "selectors.topk.path",
 }
 
 
