@@ -28,7 +28,7 @@ PEERS = {"scikit_learn": "sklearn", "skglm": "skglm"}
 def solve(X: Array, Y: Array, penalty: float) -> Array:
     """From plain arrays to W: making the design is timed too."""
     design, _ = make_design(X, center=False, scale=False)
-    return mtfs(design, Y, penalty, k=1, penalty="l21", tol=TOL, max_iter=100).W
+    return mtfs(design, Y, gamma=penalty, k=1, penalty="l21", tol=TOL, max_iter=100).W
 
 
 def run(quick: bool) -> list[Table]:

@@ -27,7 +27,14 @@ def solve(X: Array, Y: Array, gamma: float, intercept: bool = False) -> Solution
     """From plain arrays to the solution: making the design is timed too."""
     design, _ = make_design(X, center=False, scale=False)
     return rfs(
-        design, Y, gamma, k=1, fit_intercept=intercept, solver="auto", tol=TOL, max_iter=None
+        design,
+        Y,
+        gamma=gamma,
+        k=1,
+        fit_intercept=intercept,
+        solver="auto",
+        tol=TOL,
+        max_iter=None,
     )
 
 

@@ -90,7 +90,7 @@ def solve_lpinf(design, Y, k, **options):
 
 def solve_rfs(design, Y, gamma, **options):
     options = {"k": 1, "fit_intercept": True, "solver": "auto", "tol": 1e-6, **options}
-    return rfs(design, Y, gamma, **{"max_iter": None, **options})
+    return rfs(design, Y, gamma=gamma, **{"max_iter": None, **options})
 
 
 def labels(seed=0, n=40, d=60, c=3, noise=0.5, center=True):

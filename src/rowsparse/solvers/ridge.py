@@ -27,7 +27,7 @@ def ridge_coefficients(design: Design, Y: Array, ridge: float) -> Array:
     return np.asarray(cho_solve(cho_factor(kernel), design.rmatmul(Y)))
 
 
-def ridge_ranking(design: Design, Y: Array, ridge: float, *, monitor: Monitor = silent) -> Solution:
+def ridge_ranking(design: Design, Y: Array, *, ridge: float, monitor: Monitor = silent) -> Solution:
     """Features by the row norms of the ridge regression on all of them.
 
     Parameters

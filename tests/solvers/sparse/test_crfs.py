@@ -20,7 +20,7 @@ from ..cases import plain, planted, regression
 
 def solve(X, Y, gamma, **options):
     options = {"sigma": None, "tol": None, "max_iter": 5, **options}
-    return crfs(plain(X), Y, gamma, **options)
+    return crfs(plain(X), Y, gamma=gamma, **options)
 
 
 def objective(X, Y, W, gamma, sigma):
@@ -75,7 +75,7 @@ def test_the_first_round_is_ridge_regression():
 def test_a_wide_kernel_tends_to_the_l21_problem():
     X, Y = regression()
     wide = solve(X, Y, 4.0, sigma=1e6, max_iter=1500)
-    convex = mtfs(plain(X), Y, 8.0, k=1, penalty="l21", tol=1e-10, max_iter=100)
+    convex = mtfs(plain(X), Y, gamma=8.0, k=1, penalty="l21", tol=1e-10, max_iter=100)
 
     def value(W):
         smooth = np.sqrt(np.sum(W**2, axis=1) + ROW_EPS).sum()

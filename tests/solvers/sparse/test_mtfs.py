@@ -24,7 +24,7 @@ IRIS_SETOSA = [0.0, 0.2612687060, -0.0839750289, -0.2533062126]
 
 def solve(X, Y, gamma, **options):
     options = {"k": 1, "penalty": "l21", "tol": 1e-6, "max_iter": 100, **options}
-    return mtfs(plain(X), Y, gamma, **options)
+    return mtfs(plain(X), Y, gamma=gamma, **options)
 
 
 def alternation(X, Y, gam, rounds=4000, eps=1e-26):

@@ -23,7 +23,7 @@ def solve(X, Y, gamma, **options):
 
 def published(design, Y, gamma, **options):
     options = {"fit_intercept": True, "tol": 1e-6, "max_iter": 1000, **options}
-    return rfs_published(design, Y, gamma, **options)
+    return rfs_published(design, Y, gamma=gamma, **options)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -70,7 +70,7 @@ def test_nothing_is_selected_at_1001_permille_of_gamma_max_and_something_at_980(
     path = rfs_path_fits(
         make_design(X, center=True, scale=True)[0],
         Y,
-        None,
+        gammas=None,
         n_gammas=1,
         eps=1.0,
         fit_intercept=fit_intercept,
@@ -190,7 +190,9 @@ def test_duplicate_columns_leave_the_objective_unchanged():
 def test_path_objectives_rise_with_gamma_and_every_point_is_certified():
     X, Y = problem_data()
     design, _ = make_design(X, center=True, scale=True)
-    fits = rfs_path_fits(design, Y, None, n_gammas=15, eps=0.05, fit_intercept=True, tol=1e-6)
+    fits = rfs_path_fits(
+        design, Y, gammas=None, n_gammas=15, eps=0.05, fit_intercept=True, tol=1e-6
+    )
     objectives = [s.objective for s in fits]
     assert np.all(np.diff(objectives) <= 1e-6 * objectives[0])
     assert all(s.attributes["gap_"] <= 1e-6 * s.objective for s in fits)

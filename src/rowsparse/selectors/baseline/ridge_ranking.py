@@ -81,4 +81,4 @@ class RidgeRanking(SquaredLossSelector):
 
     def _solve_squared(self, problem: LinearProblem) -> Solution:
         ridge = problem.scaled("ridge", self.ridge)
-        return ridge_ranking(problem.design, problem.Y, ridge, monitor=problem.monitor)
+        return ridge_ranking(problem.design, problem.Y, ridge=ridge, monitor=problem.monitor)

@@ -121,7 +121,7 @@ class CRFS(LinearSelector):
         solution = crfs(
             problem.design,
             problem.Y - mean,
-            self.gamma,
+            gamma=self.gamma,
             weights=problem.weights,
             sigma=problem.scaled("sigma", None if isinstance(self.sigma, str) else self.sigma),
             tol=self.tol,

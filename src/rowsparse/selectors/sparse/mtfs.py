@@ -124,7 +124,7 @@ class MTFS(SquaredLossSelector):
         return mtfs(
             problem.design,
             problem.Y,
-            problem.scaled("gamma", self.gamma),
+            gamma=problem.scaled("gamma", self.gamma),
             k=problem.k,
             penalty=self.penalty,
             tol=self.tol,

@@ -132,7 +132,7 @@ class RFS(LinearSelector):
             return rfs_published(
                 problem.design,
                 problem.Y,
-                problem.scaled("gamma", gamma),
+                gamma=problem.scaled("gamma", gamma),
                 weights=problem.weights,
                 fit_intercept=problem.fit_intercept,
                 tol=self.tol,
@@ -142,7 +142,7 @@ class RFS(LinearSelector):
         return rfs(
             problem.design,
             problem.Y,
-            problem.scaled("gamma", self.gamma),
+            gamma=problem.scaled("gamma", self.gamma),
             k=problem.k,
             weights=problem.weights,
             fit_intercept=problem.fit_intercept,
@@ -237,7 +237,7 @@ def rfs_path(
     fits = rfs_path_fits(
         problem.design,
         problem.Y,
-        grid,
+        gammas=grid,
         n_gammas=n_gammas,
         eps=eps,
         weights=problem.weights,

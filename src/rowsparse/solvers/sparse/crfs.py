@@ -30,8 +30,8 @@ _PERFECT = 1e-28
 def crfs(
     design: Design,
     Y: Array,
-    gamma: float,
     *,
+    gamma: float,
     weights: Array | None = None,
     sigma: float | None,
     tol: float | None,

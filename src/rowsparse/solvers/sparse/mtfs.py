@@ -37,8 +37,8 @@ _MAX_SOLVES, _FINER = 100, 0.1
 def mtfs(
     design: Design,
     Y: Array,
-    gamma: float | None,
     *,
+    gamma: float | None,
     k: int,
     penalty: Penalty,
     tol: float,

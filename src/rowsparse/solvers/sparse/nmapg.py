@@ -140,7 +140,7 @@ def _rfs(loss: L21Loss, gamma: float, tol: float, monitor: Monitor = silent) -> 
     return rfs(
         loss.design,
         loss.Y,
-        gamma,
+        gamma=gamma,
         k=1,
         weights=loss.omega,
         fit_intercept=loss.fit_intercept,

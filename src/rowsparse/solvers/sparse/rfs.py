@@ -27,8 +27,8 @@ _IRLS_ITER = 1000
 def rfs(
     design: Design,
     Y: Array,
-    gamma: float | None,
     *,
+    gamma: float | None,
     k: int,
     weights: Array | None = None,
     fit_intercept: bool,
@@ -57,8 +57,8 @@ def rfs(
 def rfs_path_fits(
     design: Design,
     Y: Array,
-    gammas: Array | None,
     *,
+    gammas: Array | None,
     n_gammas: int,
     eps: float,
     weights: Array | None = None,
@@ -116,8 +116,8 @@ def _takes_linear_programme(solver: str, n_targets: int) -> bool:
 def rfs_published(
     design: Design,
     Y: Array,
-    gamma: float,
     *,
+    gamma: float,
     weights: Array | None = None,
     fit_intercept: bool,
     tol: float,

@@ -56,7 +56,7 @@ def smoothed_l20(
     """
     rows = RowsInUse(SquaredLoss(design, Y))
     L = max(design.spectral_norm() ** 2, np.finfo(np.float64).tiny)
-    convex = mtfs(design, Y, None, k=k, penalty="l21", tol=_START_TOL, max_iter=_START_ITER)
+    convex = mtfs(design, Y, gamma=None, k=k, penalty="l21", tol=_START_TOL, max_iter=_START_ITER)
     start = project_l20(convex.W, k)
 
     def keep(V: Array) -> Array:
