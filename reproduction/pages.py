@@ -12,6 +12,7 @@ from reproduction.declare import Paper, Row
 from reproduction.figures import Picture
 from reproduction.tables import markdown_table, shown, spread
 from rowsparse._files import write_whole
+from rowsparse._text import joined
 
 
 def write_page(paper: Paper, rows: Mapping[str, list[Row]], folder: Path) -> Path:
@@ -60,13 +61,3 @@ def listed(values: Mapping[str, Any]) -> str:
     'Yale: 1; USPS: 2'
     """
     return "; ".join(f"{name}: {value}" for name, value in values.items())
-
-
-def joined(words: Iterable[object]) -> str:
-    """Words in a sentence.
-
-    >>> joined(["a", "b", "c"])
-    'a, b and c'
-    """
-    *most, last = [str(word) for word in words] or [""]
-    return f"{', '.join(most)} and {last}" if most else last

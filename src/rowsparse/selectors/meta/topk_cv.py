@@ -13,14 +13,14 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
-from rowsparse.selectors.base.docstrings import filled_docstring
+from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.sample import require_targets, validated_data
 from rowsparse.selectors.base.selector import SupportMixin
 from rowsparse.selectors.base.state import fitted_attributes
 from rowsparse.selectors.meta.cross_validation import (
+    FoldData,
     FoldScorer,
-    Samples,
     choose,
     ebic,
     grid_table,
@@ -213,7 +213,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
         else:
-            data = Samples.of(validated_data(whole, X), y, sample_weight, prepared)
+            data = FoldData.of(validated_data(whole, X), y, sample_weight, prepared)
             scores = self._fold_scores(data, alphas, k_max, seed, groups)
             ks = np.arange(prepared.smallest, k_max + 1)
             i, j = choose(scores, alphas, one_std_err=self.rule == "one_std_err")
@@ -245,7 +245,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([self.alpha] if self.alphas is None else self.alphas, dtype=np.float64)
 
     def _fold_scores(
-        self, data: Samples, alphas: Array, k_max: int, seed: int, groups: Any
+        self, data: FoldData, alphas: Array, k_max: int, seed: int, groups: Any
     ) -> Array:
         """Test scores, of shape (n_splits, n_alphas, n_ks)."""
         if data.weights is not None and (hasattr(self.cv, "split") or not np.iterable(self.cv)):
