@@ -173,17 +173,17 @@ class Scores:
         table = table[~np.isnan(table).all(axis=1)]
         return np.where(np.isnan(table), _NONE, table)
 
-    def comparison(self, **which: Any) -> Comparison | None:
-        """The ranked methods over the groups of complete sets; None if there is too little."""
-        return self._compared(self.ranked, self.blocks(), **which)
-
-    def compared_on(self, methods: Sequence[int], datasets: Sequence[int]) -> Comparison | None:
-        """The same for other methods and data sets."""
-        return self._compared(methods, self.blocks(datasets))
-
-    def _compared(
-        self, methods: Sequence[int], groups: list[list[int]], **which: Any
+    def comparison(
+        self,
+        methods: Sequence[int] | None = None,
+        datasets: Sequence[int] | None = None,
+        **which: Any,
     ) -> Comparison | None:
+        """Methods over groups of data sets, by default the ranked ones over the complete sets.
+
+        None if there is too little to compare.
+        """
+        methods, groups = self.ranked if methods is None else methods, self.blocks(datasets)
         if len(methods) < 2 or not groups:
             return None
         table = self.by_block(methods, groups, **which)

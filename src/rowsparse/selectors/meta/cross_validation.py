@@ -17,7 +17,7 @@ from rowsparse._arrays import Array, Index, Mask
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.path import PathProblem
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.solvers.subset.exchange import least_squares_objective
+from rowsparse.solvers.losses.squared import least_squares_objective
 from rowsparse.solvers.subset.path import PathPoint
 from rowsparse.targets import check_sample_weight, target_array
 

@@ -14,7 +14,7 @@ from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.sparse.hard_threshold import Init, projected_gradient
+from rowsparse.solvers.sparse.projected_gradient import Init, projected_gradient
 
 
 @register("projectedgradient", kind="sparse", reference="Pang et al. 2019")

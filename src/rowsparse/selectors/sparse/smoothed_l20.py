@@ -10,7 +10,7 @@ from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.sparse.hard_threshold import smoothed_l20
+from rowsparse.solvers.sparse.smoothed_l20 import smoothed_l20
 
 
 @register("smoothedl20", kind="sparse", reference="Luo et al. 2010")
