@@ -67,30 +67,7 @@ EXTRAS = ["jinja2", "matplotlib", "pandas", "polars", "pooch", "pyarrow", "rich"
 IMPORT_ALL_PUBLIC = "from rowsparse import *\nfrom rowsparse.datasets import *"
 
 # Modules without a test file of their own. Never add one: write the tests.
-WITHOUT_TESTS: set[str] = {
-    "selectors.base.messages",
-    "selectors.base.problem",
-    "selectors.base.sample",
-    "selectors.base.state",
-    "selectors.baseline.ridge_ranking",
-    "selectors.sparse.cdlsr",
-    "selectors.sparse.crfs",
-    "selectors.sparse.ipfs",
-    "selectors.sparse.lpinf",
-    "selectors.sparse.mtfs",
-    "selectors.sparse.nmapg",
-    "selectors.sparse.projected_gradient",
-    "selectors.sparse.rfs",
-    "selectors.sparse.rpfs",
-    "selectors.sparse.smoothed_l20",
-    "selectors.subspace.covariance_thresholding",
-    "selectors.subspace.fspca",
-    "selectors.subspace.ilfs",
-    "selectors.subspace.s2dfs",
-    "selectors.subspace.slap",
-    "selectors.subspace.subspace",
-    "selectors.topk.constraints",
-}
+WITHOUT_TESTS: set[str] = set()
 
 
 @dataclass(frozen=True)
