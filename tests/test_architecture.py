@@ -70,33 +70,6 @@ IMPORT_ALL_PUBLIC = "from rowsparse import *\nfrom rowsparse.datasets import *"
 WITHOUT_TESTS: set[str] = set()
 
 
-@dataclass(frozen=True)
-class Import:
-    """One imported name: its absolute module, the name taken from it, and where it stands."""
-
-    module: str
-    name: str | None
-    line: int
-    at_import: bool
-
-    @property
-    def package(self) -> str:
-        return self.module.partition(".")[0]
-
-    @property
-    def parts(self) -> list[str]:
-        return self.module.split(".") + ([self.name] if self.name else [])
-
-
-def dotted_name(path: Path) -> str:
-    parts = ("rowsparse", *path.relative_to(ROOT).with_suffix("").parts)
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-# Empty packages hold nothing that could import.
-SOURCES = {dotted_name(p): p for p in sorted(ROOT.rglob("*.py")) if p.stat().st_size}
-
-
 def is_type_checking(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
 
