@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 from rowsparse.rows import row_norms
-from rowsparse.solvers.blocks.admm import admm_l21, centred, feasible_dual, first_step
+from rowsparse.solvers.blocks.admm import admm_l21, feasible_dual, first_step
+from rowsparse.solvers.blocks.fit import JointProblem
 
 from ..cases import primal, regression
 
 
 def solve(Z, Y, gamma, *, omega=None, fit_intercept=True, tol=1e-8, state=None):
     omega = np.ones(len(Y)) if omega is None else omega
-    options = {"omega": omega, "fit_intercept": fit_intercept, "tol": tol, "state": state}
-    return admm_l21(Z, Y, gamma, max_iter=20000, **options)
+    problem = JointProblem(Z, Y, gamma, omega, fit_intercept, tol)
+    return admm_l21(problem, max_iter=20000, state=state)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -69,9 +70,6 @@ def test_a_feasible_point_is_the_longest_feasible_multiple():
     np.testing.assert_array_equal(short, 1e-3 * Theta)
 
 
-def test_columns_are_centred_only_with_an_intercept():
-    A = np.array([[1.0, 2.0], [3.0, 6.0]])
-    assert centred(A, False) is A
-    np.testing.assert_array_equal(centred(A, True), [[-1.0, -2.0], [1.0, 2.0]])
-    assert first_step(A[:1]) == pytest.approx(1 / np.sqrt(5))
+def test_the_first_step_is_one_over_the_mean_residual():
+    assert first_step(np.array([[3.0, 4.0], [0.0, 1.0]])) == pytest.approx(1 / 3)
     assert first_step(np.zeros((3, 2))) == 1.0

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from rowsparse.rows import row_norms
 from rowsparse.solvers.blocks import refit
+from rowsparse.solvers.blocks.fit import JointProblem
 from rowsparse.solvers.blocks.refit import refit_l21
 
 from ..cases import primal, regression
@@ -15,7 +16,7 @@ from ..cases import primal, regression
 
 def solve(Z, Y, gamma, omega=None, fit_intercept=True, tol=1e-8):
     omega = np.ones(len(Y)) if omega is None else omega
-    return refit_l21(Z, Y, gamma, omega=omega, fit_intercept=fit_intercept, tol=tol)
+    return refit_l21(JointProblem(Z, Y, gamma, omega, fit_intercept, tol))
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])

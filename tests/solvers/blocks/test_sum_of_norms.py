@@ -8,6 +8,7 @@ import pytest
 from rowsparse import TopK
 from rowsparse.rows import row_norms
 from rowsparse.solvers.blocks.admm import admm_l21
+from rowsparse.solvers.blocks.fit import JointProblem
 from rowsparse.solvers.blocks.sum_of_norms import newton_l21
 
 OUTLIER = 1e8
@@ -27,9 +28,8 @@ def data(seed: int, outlier: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
 def test_newton_steps_reach_the_minimum_of_the_splitting(seed, gamma, fit_intercept):
     Z, Y = data(seed)
     omega = np.random.default_rng(seed).uniform(0.5, 2.0, 15)
-    options = {"omega": omega, "fit_intercept": fit_intercept, "tol": 1e-8}
-    newton = newton_l21(Z, Y, gamma, **options)
-    splitting = admm_l21(Z, Y, gamma, max_iter=20000, **options)
+    problem = JointProblem(Z, Y, gamma, omega, fit_intercept, 1e-8)
+    newton, splitting = newton_l21(problem), admm_l21(problem, max_iter=20000)
     assert newton.converged
     assert newton.objective == pytest.approx(splitting.objective, rel=2e-8)
     residual = Y - Z @ newton.W - newton.b
@@ -41,11 +41,11 @@ def test_newton_steps_reach_the_minimum_of_the_splitting(seed, gamma, fit_interc
 def test_a_sample_far_off_costs_newton_steps_no_iterations(seed):
     Z, Y = data(seed, OUTLIER)
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
-    options = {"omega": np.ones(15), "fit_intercept": True, "tol": 1e-8}
-    newton = newton_l21(Z, Y, 1.0, **options)
+    problem = JointProblem(Z, Y, 1.0, np.ones(15), True, 1e-8)
+    newton = newton_l21(problem)
     assert newton.converged
     assert newton.n_iter <= 40
-    assert newton.objective <= admm_l21(Z, Y, 1.0, max_iter=500, **options).objective
+    assert newton.objective <= admm_l21(problem, max_iter=500).objective
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -83,6 +83,17 @@ def test_refit_equals_ridge_regression(shape, ridge):
     np.testing.assert_allclose(fit.Theta, Y - X[:, S] @ theirs, atol=1e-8)
 
 
+@settings(max_examples=20, deadline=None)
+@given(seeds, st.sampled_from([0.0, 0.3, 20.0]))
+def test_least_squares_fit_minimises_its_objective(seed, ridge):
+    X, Y = regression(20, 9, 2, seed)
+    S = np.array([8, 2, 3])
+    W, value = least_squares_fit(plain(X), Y, S, ridge=ridge)
+    gradient = X[:, S].T @ (X[:, S] @ W - Y) + ridge * W
+    assert np.abs(gradient).max() < 1e-9 * np.linalg.norm(X) * np.linalg.norm(Y)
+    assert value == pytest.approx(np.sum((Y - X[:, S] @ W) ** 2) + ridge * np.sum(W**2))
+
+
 def test_least_squares_on_dependent_columns_has_the_least_norm():
     X, Y = regression(20, 5, 2)
     X = np.hstack([X, X[:, :1], np.zeros((20, 1))])

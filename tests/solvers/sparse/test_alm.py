@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rowsparse.rows import project_l20
+from rowsparse.solvers.losses.l21 import L21Loss
 from rowsparse.solvers.solution import silent
 from rowsparse.solvers.sparse.alm import AlmOptions, RidgeStep, Scaled, alm, strongest
 
@@ -35,7 +36,7 @@ def test_published_ranking_is_not_the_projection():
 @pytest.mark.parametrize("d", [9, 60])
 def test_joint_step_minimises_over_coefficients_and_intercept(d):
     X, Y = wrong_labels(1, d=d)
-    problem = Scaled.of(design_of(X, center=False), Y, None, True, joint=True)
+    problem = Scaled.of(L21Loss.of(design_of(X, center=False), Y, None, True), joint=True)
     options = AlmOptions(mu=0.1, rho=1.02, max_iter=1, norm="l2", tol=0.0, may_stop=False)
     run = alm(problem, RidgeStep(problem.Z), np.zeros((d, 3)), d, options, silent)
     # With V = 0, E = 0 and no multipliers: ridge regression with a free intercept.
@@ -54,7 +55,7 @@ def test_one_target_ranks_alike_by_both_norms():
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_run_stops_early_once_the_split_holds(classes):
     X, Y = wrong_labels(7, n=12, d=40, classes=classes)
-    problem = Scaled.of(design_of(X), Y, None, True, joint=True)
+    problem = Scaled.of(L21Loss.of(design_of(X), Y, None, True), joint=True)
     options = AlmOptions(mu=0.1, rho=1.05, max_iter=2000, norm="l2", tol=1e-4, may_stop=True)
     run = alm(problem, RidgeStep(problem.Z), np.zeros((40, classes)), 8, options, silent)
     assert run.converged

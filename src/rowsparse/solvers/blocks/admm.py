@@ -14,13 +14,8 @@ import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse.rows import row_norms
-from rowsparse.solvers.blocks.fit import BlockFit, BlockState
+from rowsparse.solvers.blocks.fit import BlockFit, BlockState, JointProblem
 from rowsparse.solvers.blocks.splitting import GraphProjection, Iterates, split
-
-
-def centred(A: Array, fit_intercept: bool) -> Array:
-    """A less its column means if there is an intercept, else A itself."""
-    return A - A.mean(axis=0) if fit_intercept else A
 
 
 def feasible_dual(Theta: Array, scores: Array, omega: Array, gamma: Array | float) -> Array:
@@ -40,101 +35,66 @@ def first_step(residual: Array) -> float:
     return residual.shape[0] / total if total > 0 else 1.0
 
 
-def admm_l21(
-    Z: Array,
-    Y: Array,
-    gamma: float,
-    *,
-    omega: Array,
-    fit_intercept: bool,
-    tol: float,
-    max_iter: int,
-    state: BlockState | None = None,
-) -> BlockFit:
-    """Minimise P over the columns of Z to a duality gap of at most ``tol * P``.
+def admm_l21(problem: JointProblem, *, max_iter: int, state: BlockState | None = None) -> BlockFit:
+    """Minimise P to a duality gap of at most ``tol * P``, for a positive gamma.
 
-    Parameters
-    ----------
-    Z : array of shape (n, m)
-        Block of columns.
-    Y : array of shape (n, c)
-        Targets.
-    gamma : float
-        Penalty of the row norms of W, positive.
-    omega : array of shape (n,)
-        Positive weights of the samples.
-    fit_intercept : bool
-        Whether b is free (and unpenalised) or zero.
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-        Limit on the iterations.
-    state : BlockState, optional
-        Where to start from.
+    ``state`` is where to start from.
     """
-    n = Y.shape[0]
-    Zc = centred(Z, fit_intercept)
+    n, Y = problem.Y.shape[0], problem.Y
+    Zc = problem.centred(problem.Z)
     # In units in which every column has norm 1 the preconditioner of W = V is 1.
     norms = np.sqrt(np.einsum("ij,ij->j", Zc, Zc))
     root = np.where(norms > 0, norms, 1.0)[:, None]
-    block = JointBlock(Zc / root.T, Y, gamma / root[:, 0], omega, fit_intercept, tol)
+    block = JointBlock(problem, Zc / root.T, problem.gamma / root[:, 0])
     start = block.start()
     if state is not None:
         S = np.concatenate([state.E, state.V * root])
         start = Iterates(S, np.concatenate([state.Theta, state.Lambda / root]), state.rho)
     end, n_iter, converged = split(
-        GraphProjection(block.Z, Y, fit_intercept),
-        np.concatenate([omega, block.gamma]),
+        GraphProjection(block.Z, Y, problem.fit_intercept),
+        np.concatenate([problem.omega, block.gamma]),
         start,
         check=block.check,
         scale=lambda P: float(np.linalg.norm(Y - P[:n])),
         max_iter=max_iter,
     )
-    fit = replace(block.best, n_iter=n_iter, converged=converged, W=block.best.W / root)
-    if fit_intercept:
-        fit.b = fit.b - Z.mean(axis=0) @ fit.W
+    W = block.best.W / root
+    fit = replace(block.best, n_iter=n_iter, converged=converged, W=W)
+    fit.b = problem.intercept(fit.b, W)
     fit.state = BlockState(end.S[n:] / root, end.L[n:] * root, end.S[:n], end.L[:n], end.rho)
     return fit
 
 
 class JointBlock:
-    """The problem on a centred block, with a penalty for each column, and the best pair so far."""
+    """A problem with centred columns Z, each with a penalty, and the best pair so far."""
 
-    def __init__(
-        self,
-        Z: Array,
-        Y: Array,
-        gamma: Array,
-        omega: Array,
-        fit_intercept: bool,
-        tol: float,
-    ) -> None:
-        self.Z, self.Y, self.gamma, self.omega = Z, Y, gamma, omega
-        self.fit_intercept, self.tol = fit_intercept, tol
-        self.dual = -np.inf
+    def __init__(self, problem: JointProblem, Z: Array, gamma: Array) -> None:
+        self.problem, self.Z, self.gamma = problem, Z, gamma
+        self.dual, Y = -np.inf, problem.Y
         zero = np.zeros((Z.shape[1], Y.shape[1]))
         self.best = BlockFit(zero, np.zeros(Y.shape[1]), np.inf, np.zeros_like(Y), np.inf, 0, False)
 
     def start(self) -> Iterates:
-        residual = centred(self.Y, self.fit_intercept)
+        residual = self.problem.centred(self.problem.Y)
         S = np.concatenate([residual, self.best.W])
         return Iterates(S, np.zeros_like(S), first_step(residual))
 
     def check(self, S: Array, L: Array) -> bool:
         """Keep the better primal and the better dual point; whether their gap is closed."""
-        n = self.Y.shape[0]
+        Y, omega = self.problem.Y, self.problem.omega
+        n = Y.shape[0]
         V = S[n:]
-        residual = self.Y - self.Z @ V
+        residual = Y - self.Z @ V
         # The intercept that the split itself is converging to.
-        b = (residual - S[:n]).mean(axis=0) if self.fit_intercept else self.best.b
+        b = (residual - S[:n]).mean(axis=0) if self.problem.fit_intercept else self.best.b
         residual -= b
-        objective = float(self.omega @ row_norms(residual) + self.gamma @ row_norms(V))
+        objective = float(omega @ row_norms(residual) + self.gamma @ row_norms(V))
         if objective < self.best.objective:
             self.best.objective, self.best.W, self.best.b = objective, V, b
-        Theta = centred(L[:n], self.fit_intercept)
-        Theta = feasible_dual(Theta, row_norms(self.Z.T @ Theta), self.omega, self.gamma)
-        value = float(np.vdot(self.Y, Theta))
+        Theta = self.problem.centred(L[:n])
+        Theta = feasible_dual(Theta, row_norms(self.Z.T @ Theta), omega, self.gamma)
+        value = float(np.vdot(Y, Theta))
         if value > self.dual:
             self.dual, self.best.Theta = value, Theta
         self.best.gap = self.best.objective - self.dual
-        return self.best.gap <= self.tol * self.best.objective
+        return self.best.gap <= self.problem.tol * self.best.objective

@@ -1,4 +1,4 @@
-"""What a solver on a dense block of columns returns, and where it can be resumed."""
+"""Problems on a dense block of columns: what is given, what is returned, where to resume."""
 
 from __future__ import annotations
 
@@ -7,6 +7,40 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rowsparse._arrays import Array, Mask
+
+
+@dataclass(frozen=True)
+class JointProblem:
+    """sum_i omega_i ||y_i - z_i W - b||_2 + gamma sum_j ||w_j||_2 on a block of columns.
+
+    Attributes
+    ----------
+    Z, Y : arrays of shape (n, m) and (n, c)
+        The columns and the targets.
+    gamma : float
+        Penalty of the row norms of W.
+    omega : array of shape (n,)
+        Positive weights of the samples.
+    fit_intercept : bool
+        Whether b is free (and unpenalised) or zero.
+    tol : float
+        Relative duality gap to reach.
+    """
+
+    Z: Array
+    Y: Array
+    gamma: float
+    omega: Array
+    fit_intercept: bool
+    tol: float
+
+    def centred(self, A: Array) -> Array:
+        """A less its column means if there is an intercept, else A itself."""
+        return A - A.mean(axis=0) if self.fit_intercept else A
+
+    def intercept(self, b: Array, W: Array) -> Array:
+        """The intercept for Z, from that for centred columns."""
+        return b - self.Z.mean(axis=0) @ W if self.fit_intercept else b
 
 
 @dataclass

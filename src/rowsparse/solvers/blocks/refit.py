@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from rowsparse._arrays import Array
 from rowsparse.rows import row_norms
-from rowsparse.solvers.blocks.admm import admm_l21, centred, first_step
-from rowsparse.solvers.blocks.fit import BlockFit
+from rowsparse.solvers.blocks.admm import admm_l21, first_step
+from rowsparse.solvers.blocks.fit import BlockFit, JointProblem
 from rowsparse.solvers.blocks.lp import lp_l21
 from rowsparse.solvers.blocks.splitting import Iterates, split
 from rowsparse.solvers.blocks.sum_of_norms import NormSum, newton_l21, sum_of_norms
@@ -22,49 +21,38 @@ _PATIENCE, _SMALL = 500, 300
 _RANK_TOL = 1e-10
 
 
-def refit_l21(
-    Z: Array, Y: Array, gamma: float, *, omega: Array, fit_intercept: bool, tol: float
-) -> BlockFit:
-    """Minimise sum_i omega_i ||y_i - z_i W - b|| + gamma ||W||_21 on the columns of a support.
-
-    Parameters are those of :func:`rowsparse.solvers.blocks.admm.admm_l21`, but ``gamma`` may be
-    zero. ``gap`` of the answer is a certified duality gap.
-    """
-    if Y.shape[1] == 1:
-        return lp_l21(Z, Y, gamma, omega=omega, fit_intercept=fit_intercept, tol=tol)
-    if gamma > 0:
-        return _penalised(Z, Y, gamma, omega, fit_intercept, tol)
-    return _unpenalised(Z, Y, omega, fit_intercept, tol)
+def refit_l21(problem: JointProblem) -> BlockFit:
+    """Solve the problem on the columns of a support; ``gap`` is a certified duality gap."""
+    if problem.Y.shape[1] == 1:
+        return lp_l21(problem)
+    return _penalised(problem) if problem.gamma > 0 else _unpenalised(problem)
 
 
-def _penalised(
-    Z: Array, Y: Array, gamma: float, omega: Array, fit_intercept: bool, tol: float
-) -> BlockFit:
-    """gamma > 0: by ADMM, and where that crawls and the problem is small by Newton steps."""
-    options: dict[str, Any] = {"omega": omega, "fit_intercept": fit_intercept, "tol": tol}
-    small = (Z.shape[1] + 1) * Y.shape[1] <= _SMALL
-    fit = admm_l21(Z, Y, gamma, max_iter=_PATIENCE if small else _MAX_ITER, **options)
+def _penalised(problem: JointProblem) -> BlockFit:
+    """gamma > 0: by ADMM, and where that is slow and the problem small by Newton steps."""
+    small = (problem.Z.shape[1] + 1) * problem.Y.shape[1] <= _SMALL
+    fit = admm_l21(problem, max_iter=_PATIENCE if small else _MAX_ITER)
     if fit.converged or not small:
         return fit
-    exact = newton_l21(Z, Y, gamma, **options)
+    exact = newton_l21(problem)
     better = exact if exact.objective <= fit.objective else fit
     # Each lower bound holds for both.
     bound = max(exact.objective - exact.gap, fit.objective - fit.gap)
     tight = exact if bound == exact.objective - exact.gap else fit
     gap = better.objective - bound
-    return replace(
-        better, Theta=tight.Theta, gap=gap, converged=bool(gap <= tol * better.objective)
-    )
+    converged = bool(gap <= problem.tol * better.objective)
+    return replace(better, Theta=tight.Theta, gap=gap, converged=converged)
 
 
-def _unpenalised(Z: Array, Y: Array, omega: Array, fit_intercept: bool, tol: float) -> BlockFit:
+def _unpenalised(problem: JointProblem) -> BlockFit:
     """gamma = 0: the residual alone is split, and its set is Y less the range of [Z, 1].
 
     A dual point is feasible if it is orthogonal to that range; the projection makes it so.
     """
-    basis = _Range(centred(Z, fit_intercept), fit_intercept)
+    Y, omega = problem.Y, problem.omega
+    basis = _Range(problem.centred(problem.Z), problem.fit_intercept)
     origin = basis.reject(Y)
-    block = _Residuals(basis, Y, omega, tol)
+    block = _Residuals(basis, Y, omega, problem.tol)
     n_iter, converged = 0, block.check(origin, np.zeros_like(Y))
     columns = basis.columns()
     small = columns.shape[1] * Y.shape[1] <= _SMALL
@@ -78,17 +66,15 @@ def _unpenalised(Z: Array, Y: Array, omega: Array, fit_intercept: bool, tol: flo
             max_iter=_PATIENCE if small else _MAX_ITER,
         )
     if not converged and small:
-        typical = np.full(Y.shape[0], float(row_norms(origin).mean()))
+        unit = np.full(Y.shape[0], float(row_norms(origin).mean()))
         start = columns.T @ (Y - block.residual)
         n_iter, converged = sum_of_norms(
-            NormSum(columns, Y, omega, typical),
+            NormSum(columns, Y, omega, unit),
             start,
             check=lambda V, L: block.check(Y - columns @ V, L),
         )
     W, b = basis.coefficients(Y - block.residual)
-    if fit_intercept:
-        b = b - Z.mean(axis=0) @ W
-    gap = block.objective - block.dual
+    b, gap = problem.intercept(b, W), block.objective - block.dual
     return BlockFit(W, b, block.objective, block.Theta, gap, n_iter, converged)
 
 

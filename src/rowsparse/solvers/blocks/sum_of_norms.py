@@ -1,4 +1,4 @@
-"""A small sum of norms by a primal-dual Newton method: what a splitting crawls to.
+"""A small sum of norms by a primal-dual Newton method, where a splitting converges slowly.
 
     minimise  sum_a t_a ||T_a - A_a V||_2   over V
 
@@ -19,8 +19,8 @@ from scipy.linalg import LinAlgError, qr, solve_triangular
 
 from rowsparse._arrays import Array
 from rowsparse.rows import row_norms
-from rowsparse.solvers.blocks.admm import JointBlock, centred
-from rowsparse.solvers.blocks.fit import BlockFit
+from rowsparse.solvers.blocks.admm import JointBlock
+from rowsparse.solvers.blocks.fit import BlockFit, JointProblem
 
 # The least eps in units of a typical residual and of the rounding of a row, and how it falls: once
 # the gap is within a few times what the smoothing makes of it, or after so many steps.
@@ -30,39 +30,31 @@ _MAX_ITER, _HALVINGS = 60, 30
 _DEPENDENT = 1e-14
 
 
-def newton_l21(
-    Z: Array, Y: Array, gamma: float, *, omega: Array, fit_intercept: bool, tol: float
-) -> BlockFit:
-    """The joint l2,1 problem of :mod:`rowsparse.solvers.blocks.admm` on a small block of columns.
-
-    Parameters are those of :func:`rowsparse.solvers.blocks.admm.admm_l21`.
-    """
-    n, m = Z.shape
-    Zc = centred(Z, fit_intercept)
-    block = JointBlock(Zc, Y, np.full(m, gamma), omega, fit_intercept, tol)
+def newton_l21(problem: JointProblem) -> BlockFit:
+    """The joint l2,1 problem on a small block of columns."""
+    (n, m), Y = problem.Z.shape, problem.Y
+    Zc = problem.centred(problem.Z)
+    block = JointBlock(problem, Zc, np.full(m, problem.gamma))
     A = np.vstack([Zc, np.eye(m)])
-    if fit_intercept:
+    if problem.fit_intercept:
         A = np.column_stack([A, np.repeat([1.0, 0.0], [n, m])])
     T = np.vstack([Y, np.zeros((m, Y.shape[1]))])
-    typical = float(row_norms(centred(Y, fit_intercept)).mean()) or 1.0
+    unit = float(row_norms(problem.centred(Y)).mean()) or 1.0
     # A median, because one sample far off must not decide how large a coefficient is.
     spread = np.median(np.abs(Zc), axis=0)
     spread = np.where(spread > 0, spread, np.abs(Zc).max(axis=0, initial=0.0))
-    coefficient = typical / np.where(spread > 0, spread, 1.0)
-    problem = NormSum(
-        A, T, np.append(omega, block.gamma), np.append(np.full(n, typical), coefficient)
-    )
+    coefficient = unit / np.where(spread > 0, spread, 1.0)
+    weights = np.append(problem.omega, block.gamma)
+    norms = NormSum(A, T, weights, np.append(np.full(n, unit), coefficient))
 
     def check(V: Array, L: Array) -> bool:
         stacked = T - A @ V
         stacked[n:] = V[:m]
         return block.check(stacked, L)
 
-    n_iter, converged = sum_of_norms(problem, np.zeros((A.shape[1], Y.shape[1])), check=check)
-    fit = replace(block.best, n_iter=n_iter, converged=converged)
-    if fit_intercept:
-        fit.b = fit.b - Z.mean(axis=0) @ fit.W
-    return fit
+    n_iter, converged = sum_of_norms(norms, np.zeros((A.shape[1], Y.shape[1])), check=check)
+    b = problem.intercept(block.best.b, block.best.W)
+    return replace(block.best, n_iter=n_iter, converged=converged, b=b)
 
 
 @dataclass

@@ -17,8 +17,8 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
 from rowsparse.rows import huber_rows, row_norms, unit_ball_rows
-from rowsparse.solvers.blocks.admm import admm_l21, centred, feasible_dual
-from rowsparse.solvers.blocks.fit import BlockFit, BlockState
+from rowsparse.solvers.blocks.admm import admm_l21, feasible_dual
+from rowsparse.solvers.blocks.fit import BlockFit, BlockState, JointProblem
 from rowsparse.solvers.blocks.lp import lp_l21
 from rowsparse.solvers.blocks.refit import refit_l21
 from rowsparse.solvers.losses.base import SupportFit
@@ -100,7 +100,8 @@ class L21Loss:
         return float(np.vdot(self.Y, Theta))
 
     def dual_point(self, Theta: Array, penalty: float) -> tuple[Array, Array, float]:
-        Theta = centred(Theta, self.fit_intercept)
+        if self.fit_intercept:
+            Theta = Theta - Theta.mean(axis=0)
         scores = row_norms(self.design.rmatmul(Theta))
         feasible = feasible_dual(Theta, scores, self.omega, penalty)
         return feasible, scores, self.dual_value(feasible)
@@ -120,36 +121,22 @@ class L21Loss:
             hit = ~T.any(axis=1)
             if hit.any():
                 T[hit] = -np.outer(self.omega[hit], T.sum(axis=0)) / self.omega[hit].sum()
-            T = centred(T, True)
+            T -= T.mean(axis=0)
         return b, T
 
     def solve_block(
         self, Z: Array, penalty: float, tol: float, state: BlockState | None
     ) -> BlockFit:
-        omega, fit_intercept = self.omega, self.fit_intercept
+        problem = JointProblem(Z, self.Y, penalty, self.omega, self.fit_intercept, tol)
         if self.linear_programme:
-            return lp_l21(Z, self.Y, penalty, omega=omega, fit_intercept=fit_intercept, tol=tol)
-        return admm_l21(
-            Z,
-            self.Y,
-            penalty,
-            omega=omega,
-            fit_intercept=fit_intercept,
-            tol=tol,
-            max_iter=_BLOCK_ITER,
-            state=state,
-        )
+            return lp_l21(problem)
+        return admm_l21(problem, max_iter=_BLOCK_ITER, state=state)
 
     def refit(self, support: Index, *, penalty: float, tol: float) -> SupportFit:
         """Minimise f + penalty ||W||_21 on a support to a relative duality gap of tol."""
-        fit = refit_l21(
-            self.design.columns(support).astype(np.float64, copy=False),
-            self.reduction.reduced,
-            penalty,
-            omega=self.omega,
-            fit_intercept=self.fit_intercept,
-            tol=tol,
-        )
+        Z = self.design.columns(support).astype(np.float64, copy=False)
+        Y, omega = self.reduction.reduced, self.omega
+        fit = refit_l21(JointProblem(Z, Y, penalty, omega, self.fit_intercept, tol))
         W, b, Theta = self.reduction.expand(fit.W, fit.b, fit.Theta)
         return SupportFit(support, W, b, fit.objective, Theta, fit.gap, fit.converged)
 

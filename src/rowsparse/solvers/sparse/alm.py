@@ -18,6 +18,7 @@ from scipy.linalg import cho_factor, cho_solve
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
 from rowsparse.rows import row_norms, shrink, top_rows
+from rowsparse.solvers.losses.l21 import L21Loss
 from rowsparse.solvers.solution import Monitor
 
 # The support must have stood still for so many iterations before a run may stop.
@@ -58,15 +59,11 @@ class Scaled:
     joint: bool
 
     @classmethod
-    def of(
-        cls, design: Design, Y: Array, weights: Array | None, fit_intercept: bool, joint: bool
-    ) -> Scaled:
-        omega = np.ones(Y.shape[0]) if weights is None else weights
-        root = np.sqrt(omega)
-        center = joint and fit_intercept
-        plain = weights is None and not center
-        Z = design if plain else design.weighted(omega, center=center)[0]
-        return cls(Z, root[:, None] * Y, root, fit_intercept, joint)
+    def of(cls, loss: L21Loss, *, joint: bool) -> Scaled:
+        root, center = np.sqrt(loss.omega), joint and loss.fit_intercept
+        plain = not center and bool(np.all(loss.omega == 1.0))
+        Z = loss.design if plain else loss.design.weighted(loss.omega, center=center)[0]
+        return cls(Z, root[:, None] * loss.Y, root, loss.fit_intercept, joint)
 
     def mean(self, M: Array) -> Array:
         """The b for which root b' is nearest to M; 0 without an intercept."""

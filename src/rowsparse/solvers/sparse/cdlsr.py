@@ -15,20 +15,9 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
 from rowsparse.solvers.losses.squared import least_squares_fit
-from rowsparse.solvers.solution import (
-    Monitor,
-    Solution,
-    Variant,
-    scores_with_closeness,
-    silent,
-)
+from rowsparse.solvers.solution import Monitor, Solution, Variant, scores_with_closeness, silent
 from rowsparse.solvers.subset.exchange import fill
-from rowsparse.solvers.subset.gram import (
-    GramProblem,
-    independent,
-    solve_positive,
-    univariate_gains,
-)
+from rowsparse.solvers.subset.gram import GramProblem, independent, solve_positive, univariate_gains
 
 # The ridge of the authors' code, which is not in their formulae.
 _PUBLISHED_RIDGE = 1e-7

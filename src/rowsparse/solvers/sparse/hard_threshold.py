@@ -10,7 +10,7 @@ rises.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,7 +27,6 @@ _DIVERGED = 1e3
 _PERFECT = 1e-20
 
 
-@dataclass
 class RowsInUse:
     """||Y - XW||_F^2 and half its gradient X'(XW - Y), by the non-zero rows of W.
 
@@ -35,14 +34,9 @@ class RowsInUse:
     seldom.
     """
 
-    loss: SquaredLoss
-    gram: GramProblem = field(init=False)
-    _support: Index | None = field(init=False, default=None)
-    _columns: Array = field(init=False)
-    _gram_rows: Array | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.gram = GramProblem.of(self.loss.design, self.loss.Y)
+    def __init__(self, loss: SquaredLoss) -> None:
+        self.loss, self.gram = loss, GramProblem.of(loss.design, loss.Y)
+        self._support: Index | None = None
 
     def at(self, W: Array) -> tuple[float, Array]:
         """The loss and half its gradient."""
@@ -51,7 +45,7 @@ class RowsInUse:
         if self._support is None or not np.array_equal(S, self._support):
             self._support = S
             self._columns = design.columns(S).astype(np.float64, copy=False)
-            self._gram_rows = self.gram.gram(S) if S.size <= design.shape[0] else None
+            self._gram_rows: Array | None = self.gram.gram(S) if S.size <= design.shape[0] else None
         residual = self.loss.gradient(self._columns @ W[S])
         value = float(np.vdot(residual, residual))
         if self._gram_rows is None:

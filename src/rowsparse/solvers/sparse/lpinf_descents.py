@@ -29,8 +29,8 @@ _CONTINUATION_STEP, _CONTINUATION_ITER = 0.25, 100
 # Factor of the walk to smaller penalties, and most solves of the walk and of the bisection: where
 # p < 1 the number of rows jumps, so that a longer bisection would close in on nothing.
 _WALK, _MAX_SOLVES = 0.2, 8
-# The same where the number of rows does not jump, and the least share of gamma_max.
-_FINE_WALK, _MORE_SOLVES, _LEAST_GAMMA = 0.5, 20, 1e-6
+# Most solves where it does not jump.
+_MORE_SOLVES = 20
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -73,9 +73,7 @@ class LpInfDescents:
     def problem(self, active: Index, gamma: float, p: float, prox: Prox) -> Composite:
         """F on the rows ``active``."""
         return self.loss.composite(
-            active,
-            lambda W: gamma * lpinf_penalty(W, p),
-            lambda U, step: prox(U, gamma * step, p),
+            active, lambda W: gamma * lpinf_penalty(W, p), lambda U, step: prox(U, gamma * step, p)
         )
 
     def descend(self, W: Array, gamma: float, p: float, *, grow: bool = True) -> Descent:
@@ -129,7 +127,7 @@ class LpInfDescents:
         return monotone_apg(problem, V, done=done, max_iter=left, monitor=self.monitor)
 
     def _has_thinned(self, V: Array) -> bool:
-        """Whether so many rows have vanished that the rest deserve a cheaper iteration."""
+        """Whether so many rows have vanished that the rest are better solved on their own."""
         return len(V) > max(self.loss.gram_rows, 2 * int(np.count_nonzero(V.any(axis=1))))
 
     def _gap(self, V: Array, P: Array, problem: Composite, active: Index, gamma: float) -> float:
@@ -215,9 +213,7 @@ class LpInfDescents:
             while 1.5 * guess < upper and near(1.5 * guess).n_rows > k:
                 guess *= 4.0
             upper, step = min(1.5 * guess, upper), 0.6
-        found = search_penalty(
-            near, upper, k, step=step, lower=_LEAST_GAMMA, max_solves=_MAX_SOLVES
-        )[1]
+        found = search_penalty(near, upper, k, step=step, max_solves=_MAX_SOLVES)[1]
         return self._cut(found, p, k)
 
     def _k_rows_convex(self, k: int, upper: float) -> Trial:
@@ -265,11 +261,4 @@ class LpInfDescents:
 
 def trial_with_rows(solve: Callable[[float], Descent], upper: float, k: int) -> Trial:
     """The trial with k rows, by bisection down from the penalty ``upper``."""
-    return search_penalty(
-        lambda gamma: Trial(gamma, solve(gamma)),
-        upper,
-        k,
-        step=_FINE_WALK,
-        lower=_LEAST_GAMMA,
-        max_solves=_MORE_SOLVES,
-    )[1]
+    return search_penalty(lambda t: Trial(t, solve(t)), upper, k, max_solves=_MORE_SOLVES)[1]

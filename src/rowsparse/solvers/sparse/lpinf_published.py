@@ -63,5 +63,5 @@ class PrintedDescents(LpInfDescents):
 def _is_stuck(history: list[float]) -> bool:
     """Whether F is no number any more, or has long been above its least value."""
     earlier, latest = history[:-_STUCK_AFTER], history[-_STUCK_AFTER:]
-    wanders = bool(earlier) and min(earlier) < min(latest) * (1.0 - _STUCK_BY)
-    return wanders or not np.isfinite(history[-1])
+    above = bool(earlier) and min(earlier) < min(latest) * (1.0 - _STUCK_BY)
+    return above or not np.isfinite(history[-1])

@@ -27,9 +27,8 @@ from rowsparse.solvers.sparse.rfs import penalty_for
 
 Penalty = Literal["l21", "l21_squared"]
 
-# Factor by which the penalty is raised, and how often, until no more than k rows are left; how far
-# it may then fall again.
-_RAISE, _MAX_RAISES, _LEAST_SHARE = 1.05, 60, 1e-6
+# Factor by which the penalty is raised, and how often, until no more than k rows are left.
+_RAISE, _MAX_RAISES = 1.05, 60
 # Most solves of the search for the penalty that the squared norm asks for, and how much more
 # exact than the answer each of them is.
 _MAX_SOLVES, _FINER = 100, 0.1
@@ -110,14 +109,7 @@ def fit_with_rows(worker: WorkingSetSolver, k: int, tol: float) -> WorkingSetFit
             break
         fit = above
     upper = fit.penalty * _RAISE
-    return search_penalty(
-        lambda gamma: worker.solve(gamma, tol),
-        upper,
-        k,
-        step=1 / _RAISE,
-        lower=_LEAST_SHARE,
-        max_solves=_MAX_RAISES,
-    )[1]
+    return search_penalty(lambda gamma: worker.solve(gamma, tol), upper, k, step=1 / _RAISE)[1]
 
 
 def _fit_squared_norm(worker: WorkingSetSolver, gamma: float, tol: float) -> WorkingSetFit:

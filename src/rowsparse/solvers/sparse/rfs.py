@@ -17,8 +17,8 @@ from rowsparse.solvers.solution import Monitor, Solution, silent
 
 # Gap at which the rows of a solution are counted in the search for k of them.
 _COUNT_TOL = 1e-4
-# The search for k rows goes down to this share of gamma_max, by this factor a step.
-_LEAST_GAMMA, _STEP, _MAX_SOLVES = 1e-3, 0.5, 60
+# The search for k rows goes down to this share of gamma_max.
+_LEAST_GAMMA = 1e-3
 _FIRST_STEP = 1e-3
 _OUTER_ITER = 100
 _IRLS_ITER = 1000
@@ -96,12 +96,7 @@ def penalty_for(worker: WorkingSetSolver, k: int, tol: float) -> float:
     """
     count_tol = max(tol, _COUNT_TOL)
     gamma, _ = search_penalty(
-        lambda g: worker.solve(g, count_tol),
-        worker.penalty_max,
-        k,
-        step=_STEP,
-        lower=_LEAST_GAMMA,
-        max_solves=_MAX_SOLVES,
+        lambda g: worker.solve(g, count_tol), worker.penalty_max, k, lower=_LEAST_GAMMA
     )
     step = _FIRST_STEP
     while worker.solve(gamma, tol).n_rows < k and gamma > _LEAST_GAMMA * worker.penalty_max:

@@ -17,13 +17,7 @@ from rowsparse.rows import row_norms
 from rowsparse.solvers.l21.local_search import descend, entry_rates, live_columns
 from rowsparse.solvers.losses.base import Refits, SupportFit
 from rowsparse.solvers.losses.l21 import L21Loss
-from rowsparse.solvers.solution import (
-    Monitor,
-    Solution,
-    Variant,
-    scores_with_closeness,
-    silent,
-)
+from rowsparse.solvers.solution import Monitor, Solution, Variant, scores_with_closeness, silent
 from rowsparse.solvers.sparse.alm import AlmOptions, AlmRun, RidgeStep, Scaled, alm
 from rowsparse.solvers.subset.exchange import fill, forward
 from rowsparse.solvers.subset.gram import univariate_gains
@@ -111,7 +105,7 @@ def rpfs(
     starts = _starts(
         init or ("forward" if corrected else "random"), forward_start.W, n_restarts + 1, scale, rng
     )
-    problem = Scaled.of(design, Y, weights, fit_intercept, joint=corrected)
+    problem = Scaled.of(loss, joint=corrected)
     step = RidgeStep(problem.Z)
     options = AlmOptions(mu, rho, max_iter, "l2" if corrected else "l1", tol, corrected)
     keep = live[:, None] if corrected else np.True_
