@@ -128,15 +128,11 @@ def ranks_context(scores: Scores, name: str) -> dict[str, Any] | None:
     if overall is None:
         return None
     columns = {
-        "all": overall,
-        **{judge: scores.comparison(judge=judge) for judge in JUDGES},
-        **{f"k = {k}": scores.comparison(k=k) for k in scores.ks},
+        "all": scores.mean_ranks(scores.ranked),
+        **{judge: scores.mean_ranks(scores.ranked, judge=judge) for judge in JUDGES},
+        **{f"k = {k}": scores.mean_ranks(scores.ranked, k=k) for k in scores.ks},
     }
-    ranks = {
-        title: dict(zip(result.methods, result.mean_ranks.tolist(), strict=True))
-        for title, result in columns.items()
-        if result is not None
-    }
+    ranks = {title: own for title, own in columns.items() if own}
     lines = []
     for method in overall.methods:
         cells = [
@@ -160,9 +156,8 @@ def deep_ranks(scores: Scores) -> list[list[Any]]:
     for at, name in enumerate(scores.methods):
         if at not in scores.ranked:
             sets = [i for i in scores.complete if scores.seen[i, at]]
-            result = scores.comparison([*scores.ranked, at], sets)
-            if result is not None:
-                ranks = dict(zip(result.methods, result.mean_ranks, strict=True))
+            ranks = scores.mean_ranks([*scores.ranked, at], sets)
+            if ranks:
                 cells = [f"{ranks[name]:.1f}", f"{ranks.get(OUR_METHOD, np.nan):.1f}"]
                 lines.append([label(name), len(sets), *cells, len(ranks)])
     return lines

@@ -29,8 +29,8 @@ from rowsparse.rows import (
 
 POWERS = [0.0, 0.1, 0.25, 0.5, 2 / 3, 0.75, 0.9, 1.0]
 
-fast = settings(max_examples=50, deadline=None)
-many = settings(max_examples=100, deadline=None)
+fast = settings(max_examples=25, deadline=None)
+many = settings(max_examples=40, deadline=None)
 
 
 @pytest.fixture(autouse=True)
@@ -295,7 +295,7 @@ def test_convex_operators_are_nonexpansive(data, t):
 
 
 @pytest.mark.parametrize("p", POWERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(A=matrices(max_d=5, max_c=6), t=thresholds)
 def test_prox_lpinf_beats_the_grid(p, A, t):
     assert_lpinf_optimal(A, t, p)
@@ -305,7 +305,7 @@ def test_prox_lpinf_beats_the_grid(p, A, t):
 @pytest.mark.parametrize("c", [1, 2, 3, 7])
 def test_prox_lpinf_beats_the_grid_on_random_rows(p, c):
     rng = np.random.default_rng([int(100 * p), c])
-    A = rng.normal(size=(150, c)) * rng.choice([0.1, 1.0, 5.0], size=(150, 1))
+    A = rng.normal(size=(40, c)) * rng.choice([0.1, 1.0, 5.0], size=(40, 1))
     for t in (0.05, 0.5, 2.0, 10.0):
         assert_lpinf_optimal(A, t, p)
 
@@ -314,13 +314,13 @@ def test_prox_lpinf_beats_the_grid_on_random_rows(p, c):
 def test_prox_lpinf_beats_the_grid_on_two_level_rows(p):
     """One large entry and many equal small ones: several local minima."""
     rng = np.random.default_rng(int(1000 * p))
-    A = np.ones((200, 9)) * (1 + 0.01 * rng.random((200, 9)))
-    A[:, 3] = rng.uniform(2, 20, 200)
+    A = np.ones((50, 9)) * (1 + 0.01 * rng.random((50, 9)))
+    A[:, 3] = rng.uniform(2, 20, 50)
     for t in (1.0, 4.0, 8.0, 16.0, 40.0):
         assert_lpinf_optimal(A, t, p, points=1001)
 
 
-@settings(max_examples=80, deadline=None)
+@many
 @given(A=matrices(max_d=4, max_c=5), t=thresholds, p=st.floats(0, 1))
 def test_prox_lpinf_beats_the_grid_for_any_power(A, t, p):
     assert_lpinf_optimal(A, t, p, points=501)
@@ -331,8 +331,8 @@ def test_prox_lpinf_beats_the_grid_for_any_power(A, t, p):
 )
 def test_prox_lpinf_powers_next_to_the_ends(p):
     rng = np.random.default_rng(1)
-    A = rng.normal(size=(300, 4))
-    A[:20, 1:] = 0
+    A = rng.normal(size=(60, 4))
+    A[:10, 1:] = 0
     for t in (0.1, 1.0, 3.0):
         assert_lpinf_optimal(A, t, p)
 
@@ -345,7 +345,7 @@ def test_prox_lpinf_no_full_vector_is_better(p):
         W = prox_lpinf(A, t, p)
         value = lpinf_value(W, A, t, p)
         for spread in (1e-4, 1e-2, 0.3, 2.0):
-            for _ in range(50):
+            for _ in range(10):
                 V = W + spread * rng.normal(size=A.shape)
                 assert (value <= lpinf_value(V, A, t, p) + 1e-12).all()
 
@@ -567,7 +567,7 @@ def test_kong_ding_5_a_thousand_small_entries():
     assert printed.max() == pytest.approx(0.887, abs=5e-4)
     assert right.max() == pytest.approx(77.24, abs=5e-3)
     assert value_of(right, a, t, p) < value_of(printed, a, t, p)
-    assert_lpinf_optimal(a, t, p)
+    assert_lpinf_optimal(a, t, p, points=501)
 
 
 @pytest.mark.parametrize("p", POWERS[1:])
@@ -711,6 +711,6 @@ def _printed_row(a, t, p):
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("t", [0.1, 1.0, 4.0])
 def test_published_prox_equals_the_printed_page_row_by_row(p, t):
-    A = np.random.default_rng(0).standard_normal((300, 4)) * 2
+    A = np.random.default_rng(0).standard_normal((80, 4)) * 2
     row_by_row = np.array([_printed_row(a, t, p) for a in A])
     np.testing.assert_allclose(prox_lpinf_published(A, t, p), row_by_row, rtol=1e-6, atol=1e-9)

@@ -96,9 +96,12 @@ KINDS: dict[str, Callable[[np.ndarray], Any]] = {
 
 
 ROW_WEIGHTS = (None, "weights")
-
-
-CASES = list(product(KINDS, (False, True), (False, True), ROW_WEIGHTS, (False, True)))
+BOTH = (False, True)
+# Every kind of data alone, and some with a further column.
+CASES = [
+    *product(KINDS, BOTH, BOTH, ROW_WEIGHTS, (False,)),
+    *product(("c", "float32", "csr_array", "strict"), BOTH, BOTH, ROW_WEIGHTS, (True,)),
+]
 
 
 def assert_products(design: Any, Z: np.ndarray, rtol: float, floor: float = 1e-300) -> None:

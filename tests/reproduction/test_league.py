@@ -119,6 +119,7 @@ def test_a_method_that_takes_too_long_is_out_of_time(benchmark_data, tmp_path):
     assert outcome(row) == "out of time"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_package_that_is_not_installed_has_no_row(tmp_path):
     rows = grid({"topk": 0.9, "mrmr": 0.8})
     why = "ImportError: abess is not installed"

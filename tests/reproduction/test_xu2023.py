@@ -157,6 +157,7 @@ def test_the_best_of_the_grid_is_chosen_for_each_k():
     assert found["published"]["srbct"]["rfs best"] == pytest.approx(75.0)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_places_and_gains_follow_from_the_rows(tmp_path):
     rows = [
         accuracy_row(method, accuracy - (0.1 if protocol == "honest" else 0.0), protocol)

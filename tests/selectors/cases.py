@@ -86,3 +86,22 @@ def classes_of_two(seed: int = 0, n: int = 120, d: int = 12) -> tuple[np.ndarray
     X[:, 1] += 3 * (y == "a")
     X[:, 4] += 3 * (y == "b")
     return X, y
+
+
+def three_classes(n: int = 60, d: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Three classes that the first two columns tell apart, in columns of different units."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    X = rng.standard_normal((n, d))
+    X[:, :2] += 2.0 * np.array([[1, 0], [0, 1], [-1, -1]])[y]
+    return X * np.linspace(0.5, 2.0, d) + 1.0, y
+
+
+def residuals(selector: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """What the model of a selector leaves of the 0/1 targets of the classes."""
+    return np.eye(y.max() + 1)[y] - X @ selector.coef_.T - selector.intercept_
+
+
+def scaled_rows(selector: Any, X: np.ndarray) -> np.ndarray:
+    """The coefficients (d x c) of the standardised columns."""
+    return np.asarray(selector.coef_.T * X.std(axis=0)[:, None])

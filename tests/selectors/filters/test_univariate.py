@@ -404,9 +404,10 @@ def test_reference_values_on_iris():
         rtol=1e-9,
     )
     np.testing.assert_allclose(
-        FisherScore(2).fit(X, y).scores_, [1.62264629, 0.66884408, 16.05661472, 13.06132172],
+        FisherScore(2).fit(X, y).scores_,
+        [1.62264629, 0.66884408, 16.05661472, 13.06132172],
         rtol=1e-8,
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(
         TTest(2).fit(X, y).scores_,
         [31.53634735, 19.11108569, 102.08268509, 91.49150611],

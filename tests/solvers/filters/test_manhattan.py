@@ -49,7 +49,7 @@ def test_distances_with_categories(kind):
     np.testing.assert_allclose(coarse, expected[rows], atol=0.02)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(1, 40), st.integers(1, 9))
 def test_neighbours_are_those_of_a_stable_sort(seed, n, d, count):
     rng = np.random.default_rng(seed)

@@ -69,11 +69,13 @@ support_ : array of bool of shape (n_features,)
     The selected features.
 ranking_ : array of int of shape (n_features,)
     1 for the selected features, then 2, 3, ... by falling score.
+{input}
 """,
-    "row_norms": """
+    "row_norms_model": """
 scores_ : array of shape (n_features,)
     Row norms of the coefficients; features with a zero row are scored, below all others, by
     how close they are to entering.
+{model}
 """,
     "order": """
 order_ : array of int of shape (n_features,)

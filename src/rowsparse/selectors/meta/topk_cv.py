@@ -30,8 +30,6 @@ from rowsparse.selectors.meta.cross_validation import (
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, PathProblem
 from rowsparse.selectors.topk.topk import TopK
 
-RULES = ("one_std_err", "best", "ebic")
-
 
 def _is_cv(value: Any) -> bool:
     splits = hasattr(value, "split") or isinstance(value, Iterable)
@@ -117,7 +115,6 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     status_, lower_bound_, gap_ : str, float and float
         As in :class:`TopK` without a proof: "heuristic", 0 and 1.
     {model}
-    {input}
 
     References
     ----------
@@ -143,7 +140,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         "cv": Such("an integer of at least 2, a splitter, an iterable", _is_cv, optional=True),
         "estimator": Such("an estimator with fit", _is_estimator, TypeError, optional=True),
         "scoring": Such("a string, a callable", _is_scoring, optional=True),
-        "rule": OneOf(RULES),
+        "rule": OneOf(("one_std_err", "best", "ebic")),
         "ebic_gamma": Number(low=0.0),
         "n_restarts": Number(low=0, integer=True, optional=True),
     }

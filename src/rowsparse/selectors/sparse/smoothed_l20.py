@@ -52,7 +52,6 @@ class SmoothedL20(SquaredLossSelector):
     refitted_objective_ : float
         The same with the coefficients refitted on the non-zero rows.
     {iterations}
-    {input}
 
     Notes
     -----
@@ -77,9 +76,7 @@ class SmoothedL20(SquaredLossSelector):
     may_have_fewer_rows = True
     objective_attributes = ("refitted_objective_",)
 
-    allowed: ClassVar[Allowed] = {
-        "gamma": Number(low=0.0, low_open=True, optional=True),
-    }
+    allowed: ClassVar[Allowed] = {"gamma": Number(low=0.0, low_open=True, optional=True)}
 
     def __init__(
         self,
