@@ -17,7 +17,7 @@ from rowsparse.cli.settings import (
     table_settings,
     with_flags,
 )
-from rowsparse.workflow.messages import InputError, Message
+from rowsparse.workflow.messages import InputError, Message, setting
 from rowsparse.workflow.settings import (
     CompareSettings,
     PathSettings,
@@ -84,3 +84,8 @@ def test_refusals_name_flags(options: dict[str, Any], sentence: str) -> None:
 def test_a_sentence_without_settings_stays_as_it_is() -> None:
     assert with_flags("k and --drop") == "k and --drop"
     assert with_flags(Message("k stays.")) == "k stays."
+
+
+def test_values_are_quoted_for_the_shell() -> None:
+    for word, typed in (("<LOD", "--na-values '<LOD'"), ("-9", "--na-values=-9")):
+        assert with_flags(Message(setting("na_values", word))) == typed

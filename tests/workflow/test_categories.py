@@ -34,9 +34,27 @@ def test_text_that_shows_only_far_down(tmp_path: Path) -> None:
     rows = "\n".join(f"{i % 7}.5,{i % 3},{'ab'[i % 2]}" for i in range(300))
     path = tmp_path / "a.csv"
     path.write_text(f"u,v,y\n{rows}\n<0.01,2,a\n")
-    sentence = refusal(path, "y")
-    assert sentence == (
-        "Column 'u' holds numbers, but text such as '<0.01' in 1 row: correct the file, or leave "
-        "the column out with drop."
+    assert refusal(path, "y") == (
+        "Column 'u' holds numbers, but '<0.01' in line 302: correct the file, say with "
+        "na_values='<0.01' that it is a missing value, or leave the column out with drop."
     )
     assert read(path, "y", drop="u").names == ["v"]
+    assert "1 missing value in 1 of 2 columns" in refusal(path, "y", na_values="ND, <0.01")
+
+
+def test_numbers_with_a_word_are_no_identifier(tmp_path: Path) -> None:
+    level = [*[f"{i}.25" for i in range(N - 1)], "<LOD"]
+    path = csv(tmp_path / "a.csv", frame(level=level))
+    assert "Column 'level' holds numbers, but '<LOD' in line 91:" in refusal(path)
+    half = ["<LOD" if i % 3 == 0 else f"{i}.25" for i in range(N)]
+    path = csv(tmp_path / "a.csv", frame(level=half))
+    assert "'<LOD' in line 2 and other text in 29 more rows:" in refusal(path)
+    table = read(path, "outcome", na_values="<LOD", impute="median")
+    assert table.names[-1] == "level"
+    assert table.X[0, -1] == np.median([i + 0.25 for i in range(N) if i % 3])
+
+
+def test_identifiers_may_be_numbers_with_a_few_letters(tmp_path: Path) -> None:
+    ids = [*map(str, range(1000, 999 + N)), "1003B"]
+    path = csv(tmp_path / "a.csv", frame(patient_id=ids))
+    assert read(path, "outcome").identifiers == ("patient_id",)

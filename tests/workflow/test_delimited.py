@@ -109,3 +109,41 @@ def test_a_wide_file(tmp_path: Path) -> None:
     path.write_text("\n".join([head, *rows]))
     table = read(path, "outcome")
     np.testing.assert_array_equal(table.X, wide)
+
+
+@pytest.mark.parametrize(
+    ("separator", "cells", "values", "note"),
+    [
+        (",", ("950", '"1,234"', '"1,234,567.5"'), (950, 1234, 1234567.5), "thousands"),
+        ("\t", ("950", "1,234", "2,000"), (950, 1234, 2000), "thousands"),
+        (";", ("0,5", "1.234,5", "1.000"), (0.5, 1234.5, 1000), "thousands"),
+        (";", ("1.5", "1,234", "2,000"), (1.5, 1234, 2000), "thousands"),
+        (";", ("5,123", "1,234", "2,000"), (5.123, 1.234, 2), None),
+        (",", ('"1,5"', '"2,25"', '"3"'), (1.5, 2.25, 3), "decimal commas"),
+        ("\t", ("0,123", "1,234", "2,000"), (0.123, 1.234, 2), None),
+    ],
+)
+def test_thousands_separators_and_decimal_commas(
+    separator: str,
+    cells: tuple[str, ...],
+    values: tuple[float, ...],
+    note: str | None,
+    tmp_path: Path,
+) -> None:
+    rows = [[cell, "ab"[i % 2]] for i in range(4) for cell in cells]
+    lines = [["u", "y"], *rows]
+    table = read_text(tmp_path, "\n".join(separator.join(line) for line in lines), name="a.txt")
+    assert table.X[:3, 0].tolist() == list(values)
+    assert [n for n in table.notes if " in 'u' were read as " in n] == (
+        [table.notes[0]] if note else []
+    )
+    assert note is None or note in table.notes[0]
+
+
+def test_a_comma_that_may_be_either_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("u\ty\n" + "1,234\ta\n5,678\tb\n" * 4)
+    assert refusal(path, "y") == (
+        "Column 'u' holds '1,234', which may be 1234 or 1.234: save the table without thousands "
+        "separators and with decimal points."
+    )

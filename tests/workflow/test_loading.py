@@ -168,3 +168,15 @@ def test_no_file_and_a_folder(tmp_path: Path) -> None:
 def test_arrays_that_do_not_fit(arrays: dict[str, np.ndarray], words: str, tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", **arrays)
     assert words in refusal(tmp_path / "a.npz", None)
+
+
+def test_missing_values_of_columnar_files_and_arrays(tmp_path: Path) -> None:
+    level = ["<LOD" if i == 3 else f"{i % 7}.5" for i in range(N)]
+    frame(level=level).write_parquet(tmp_path / "a.parquet")
+    assert "but '<LOD' in row 4:" in refusal(tmp_path / "a.parquet")
+    table = read(tmp_path / "a.parquet", "outcome", na_values="<LOD", impute="median")
+    assert table.X[:5, -1].tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
+    np.savez(tmp_path / "a.npz", X=X, y=Y)
+    assert refusal(tmp_path / "a.npz", None, na_values="<LOD") == (
+        "na_values is about cells of text, and 'a.npz' holds arrays: leave it out."
+    )

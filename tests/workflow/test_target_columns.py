@@ -74,6 +74,20 @@ def test_targets_that_are_not_there(target: str | None, words: str, tmp_path: Pa
     assert words in refusal(csv(tmp_path / "a.csv", frame()), target)
 
 
+def test_a_target_of_numbers_with_a_word(tmp_path: Path) -> None:
+    goal = [*[f"{i}.5" for i in range(N - 1)], "lost"]
+    path = csv(tmp_path / "a.csv", frame(goal=goal))
+    assert refusal(path, "goal") == (
+        "Column 'goal' holds numbers, but 'lost' in line 91: correct the file, say with "
+        "na_values='lost' that it is a missing value, or take its values as classes with "
+        "task='classification'."
+    )
+    assert "missing in 1 of 90 rows" in refusal(path, "goal", na_values="lost")
+    grades = ["0", "1", "2", "3+"] * (N // 4) + ["0", "0"]
+    table = read(csv(tmp_path / "b.csv", frame(goal=grades)), "goal")
+    assert table.target.classes == ("0", "1", "2", "3+")
+
+
 def test_target_refusals(tmp_path: Path) -> None:
     gap = frame(goal=[None, None, *range(N - 2)])
     path = csv(tmp_path / "a.csv", gap.with_columns(same=pl.lit("x")))

@@ -51,6 +51,13 @@ Impute = Annotated[
     ImputeMethod | None,
     typer.Option(help="Fill missing values; otherwise they are refused.", show_default=False),
 ]
+NaValues = Annotated[
+    str | None,
+    typer.Option(
+        help="Cells that are missing values, as in '<LOD,ND', besides NA and the like.",
+        show_default=False,
+    ),
+]
 Include = Annotated[
     str | None, typer.Option(help="Columns that must be selected.", show_default=False)
 ]
@@ -86,6 +93,7 @@ class TableOptions:
     target: str | None
     drop: str | None
     impute: ImputeMethod | None
+    na_values: str | None
     task: TargetKind
     cv: int
     seed: int
@@ -157,6 +165,7 @@ class SelectOptions(TableOptions):
     exclude: Exclude = None
     drop: Drop = None
     impute: Impute = None
+    na_values: NaValues = None
     task: Task = TargetKind.auto
     cv: Folds = 5
     k_max: KMax = 30
@@ -204,6 +213,7 @@ class CompareOptions(TableOptions):
     ] = None
     drop: Drop = None
     impute: Impute = None
+    na_values: NaValues = None
     task: Task = TargetKind.auto
     cv: Folds = 5
     seed: Seed = 0
@@ -227,6 +237,7 @@ class PathOptions(TableOptions):
     exclude: Exclude = None
     drop: Drop = None
     impute: Impute = None
+    na_values: NaValues = None
     task: Task = TargetKind.auto
     cv: Folds = 5
     seed: Seed = 0

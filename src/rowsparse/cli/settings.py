@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -57,8 +58,11 @@ def with_flags(message: str) -> str:
 
 def _typed(setting: str, value: Any) -> str:
     """A setting as it is typed, with its value if it has one."""
-    words = "x".join(map(str, value)) if isinstance(value, tuple) else value
-    return flag(setting) if value is None else f"{flag(setting)} {words}"
+    if value is None:
+        return flag(setting)
+    word = "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    # Only after "=" may a value begin with a dash.
+    return f"{flag(setting)}{'=' if word.startswith('-') else ' '}{shlex.quote(word)}"
 
 
 # ------------------------------------------------------------------------ options as settings
@@ -68,6 +72,7 @@ def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSet
         target=options.target,
         drop=options.drop,
         impute=options.impute and str(options.impute),
+        na_values=options.na_values,
         task=str(options.task),
         keep_all=keep_all,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
-from rowsparse._text import counted
-from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
+from rowsparse.workflow.identifiers import is_id_name
+from rowsparse.workflow.messages import holding, quoted, setting
+from rowsparse.workflow.mixed_text import refuse_mixed
 
 __all__ = ["Encoded", "encode_text"]
 
 # More different values than this are no categories.
 _MOST_VALUES = 50
-# A column is of numbers if more than this share of its values are.
-_MOSTLY = 0.8
+# A column is of numbers if more than this share of its values are: of few different values, which
+# may be categories, and of many, which would be left out.
+_MOSTLY_OF_FEW, _MOSTLY_OF_MANY = 0.8, 0.5
 
 
 @dataclass
@@ -55,11 +58,23 @@ class Encoded:
     n_columns: int = 0
 
 
-def encode_text(columns: dict[str, NDArray[Any]], *, impute: bool) -> Encoded:
+def encode_text(
+    columns: dict[str, NDArray[Any]], *, impute: bool, place: Callable[[int], str]
+) -> Encoded:
     """Encode columns of text, where None stands for a missing value.
 
+    Parameters
+    ----------
+    columns : dict of str to array
+    impute : bool
+        Whether the most frequent value replaces missing ones.
+    place : callable
+        Where in the file a row, counted from 0, is.
+
+    Examples
+    --------
     >>> colour = np.array(["red", "blue", "green"] * 2, dtype=object)
-    >>> encode_text({"colour": colour}, impute=False).names
+    >>> encode_text({"colour": colour}, impute=False, place=str).names
     ['colour=blue', 'colour=green', 'colour=red']
     """
     n = len(next(iter(columns.values()))) if columns else 0
@@ -70,17 +85,20 @@ def encode_text(columns: dict[str, NDArray[Any]], *, impute: bool) -> Encoded:
     for name, values in columns.items():
         present = [value for value in values.tolist() if value is not None]
         counts = Counter(present)
+        is_many = len(counts) > _MOST_VALUES or len(counts) > max(2, n // 2)
+        if len(counts) < n or not is_id_name(name):
+            mostly = _MOSTLY_OF_MANY if is_many else _MOSTLY_OF_FEW
+            otherwise = f"leave the column out with {setting('drop')}"
+            refuse_mixed(name, values, place, mostly=mostly, otherwise=otherwise)
         if not counts:
             found.constant.append(name)
         elif len(counts) == n:
             found.identifiers.append(name)
-        elif len(counts) > _MOST_VALUES or len(counts) > max(2, n // 2):
-            _refuse_numbers(name, present)
+        elif is_many:
             prose.append(name)
         elif len(counts) == 1 and len(present) == n:
             found.constant.append(name)
         else:
-            _refuse_numbers(name, present)
             if len(present) < n:
                 found.missing[name] = n - len(present)
                 if not impute:
@@ -111,25 +129,6 @@ def _encode(
 def _with_commonest(values: NDArray[Any], counts: Counter[str]) -> NDArray[Any]:
     commonest = min(counts, key=lambda level: (-counts[level], level))
     return np.array([commonest if value is None else value for value in values], dtype=object)
-
-
-def _refuse_numbers(name: str, present: list[str]) -> None:
-    """A column of numbers with a few words in it is a mistake, not a category."""
-    words = [value for value in present if not _is_number(value)]
-    if words and len(words) < (1 - _MOSTLY) * len(present):
-        raise InputError(
-            f"Column {shown(name)} holds numbers, but text such as {shown(words[0])} in "
-            f"{counted(len(words), 'row')}: correct the file, or leave the column out with "
-            f"{setting('drop')}."
-        )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _sentences(found: Encoded, prose: list[str], encoded: list[str]) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import file_digest
 from inspect import signature
@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from rowsparse._files import UnreadableFileError
 from rowsparse._mat import read_mat
 from rowsparse._npz import read_npz
-from rowsparse.workflow.delimited import check_distinct, read_delimited
-from rowsparse.workflow.messages import InputError, quoted, shown
+from rowsparse.workflow.cells import MISSING, parse_cells
+from rowsparse.workflow.delimited import read_delimited
+from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
+from rowsparse.workflow.text_files import check_distinct, line_of
 
 __all__ = [
     "FORMATS",
@@ -68,6 +70,8 @@ class Loaded:
         Columns beside ``matrix`` that may be targets.
     notes : list of str
         Sentences on how the file was read.
+    line_of : callable, optional
+        The line of the file that a row, counted from 0, comes from; only text files have lines.
     """
 
     frame: Any = None
@@ -75,6 +79,11 @@ class Loaded:
     names: list[str] = field(default_factory=list)
     labels: dict[str, NDArray[Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    line_of: Callable[[int], int] | None = None
+
+    def place(self, row: int) -> str:
+        """Where people find a row, counted from 0, in the file."""
+        return f"row {row + 1}" if self.line_of is None else f"line {self.line_of(row)}"
 
     @property
     def candidates(self) -> list[str]:
@@ -107,15 +116,33 @@ def format_of(path: Path) -> str:
     return kind
 
 
-def load(path: Path) -> Loaded:
-    """Read a file, whatever its format."""
+def load(path: Path, na_values: Sequence[str] = ()) -> Loaded:
+    """Read a file, whatever its format.
+
+    Parameters
+    ----------
+    path : Path
+    na_values : sequence of str
+        Cells of text that stand for missing values, besides the usual words.
+    """
     kind = format_of(path)
     if path.is_dir():
         raise InputError(f"{shown(path.name)} is a folder, not a file.")
     check_is_file(path)
     if path.stat().st_size == 0:
         raise InputError(f"{shown(path.name)} is empty.")
-    return _READERS[kind](path)
+    if kind in ("csv", "tsv"):
+        return _text(path, na_values)
+    loaded = _READERS[kind](path)
+    if not na_values:
+        return loaded
+    if loaded.frame is None:
+        raise InputError(
+            f"{setting('na_values')} is about cells of text, and {shown(path.name)} holds arrays: "
+            "leave it out."
+        )
+    frame, notes = parse_cells(loaded.frame, [*MISSING, *na_values])
+    return replace(loaded, frame=frame, notes=[*loaded.notes, *notes])
 
 
 def check_is_file(path: Path) -> None:
@@ -124,9 +151,9 @@ def check_is_file(path: Path) -> None:
         raise InputError(f"There is no file {shown(str(path))}.")
 
 
-def _text(path: Path) -> Loaded:
-    frame, notes = read_delimited(path)
-    return Loaded(frame=frame, notes=notes)
+def _text(path: Path, na_values: Sequence[str]) -> Loaded:
+    frame, dialect, notes = read_delimited(path, na_values)
+    return Loaded(frame=frame, notes=notes, line_of=partial(line_of, path, dialect))
 
 
 def _parquet(path: Path) -> Loaded:
@@ -283,8 +310,6 @@ def _numbered(names: list[str]) -> tuple[list[str], int]:
 
 
 _READERS: dict[str, Callable[[Path], Loaded]] = {
-    "csv": _text,
-    "tsv": _text,
     "parquet": _parquet,
     "arrow": _arrow,
     "npz": partial(_arrays, read=read_npz, targets=("y", "Y")),

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rowsparse._files import write_whole
-from rowsparse.workflow.delimited import read_delimited, sniff
+from rowsparse.workflow.delimited import read_delimited
 from rowsparse.workflow.loading import format_of, load, require_anndata
 from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.polars_errors import require_polars
@@ -46,9 +46,9 @@ def _kept(table: Table, chosen: set[str], columns: Sequence[str]) -> list[str]:
 
 
 def _write_text_table(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
-    frame, _ = read_delimited(table.path, as_text=True)
+    frame, dialect, _ = read_delimited(table.path, as_text=True)
     part = frame.select(_kept(table, chosen, frame.columns))
-    data = part.write_csv(separator=sniff(table.path).separator).encode()
+    data = part.write_csv(separator=dialect.separator).encode()
 
     def write(path: Path) -> None:
         packed = path.suffix.lower() == ".gz"

@@ -35,6 +35,9 @@ class TableSettings:
         What replaces missing values; without it they are refused.
     task : {"auto", "classification", "multilabel", "regression"}, default="auto"
         What the target holds.
+    na_values : str, optional
+        Cells that stand for missing values, with commas between, besides empty ones and words such
+        as NA.
     keep_all : bool, default=False
         Keep constant columns and identifiers too, as for the pixels of an image.
     """
@@ -42,6 +45,7 @@ class TableSettings:
     target: str | None = None
     drop: str | None = None
     impute: str | None = None
+    na_values: str | None = None
     task: str = "auto"
     keep_all: bool = False
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from rowsparse._arrays import Index, Mask
 from rowsparse.workflow.categories import encode_text
+from rowsparse.workflow.identifiers import find_identifiers
 from rowsparse.workflow.loading import Loaded, load
 from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 from rowsparse.workflow.missing_values import fill_missing
@@ -24,18 +24,11 @@ from rowsparse.workflow.target_columns import (
     find_columns,
     find_targets,
     read_targets,
+    split_names,
 )
 
 __all__ = ["Table", "read_table"]
 
-# Names of columns of numbers that identify the rows.
-_ID_NAME = re.compile(
-    r"^(id|ids|idx|index|uuid|guid|row|rownames?|row_?(id|number|num|nr|no)|column 1"
-    r"|.*[ _.-](id|idx|uuid|guid)|[A-Za-z]+ID|[a-z]+Id)$",
-    re.IGNORECASE,
-)
-# Whole numbers that rise from row to row are identifiers if there are at least this many rows.
-_COUNTING_ROWS = 10
 # A table of more numbers than this is large.
 _LARGE = 5_000_000
 
@@ -185,7 +178,7 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
         With a sentence on what is wrong with the file or the settings.
     """
     settings = settings or TableSettings()
-    loaded = load(path)
+    loaded = load(path, split_names(settings.na_values))
     targets = find_targets(settings.target, loaded)
     if loaded.n_rows < 2:
         rows = "one row only" if loaded.n_rows else "no rows"
@@ -198,7 +191,7 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
         )
     split = _from_matrix if loaded.frame is None else _from_frame
     columns = split(loaded, targets, dropped, settings.task)
-    return _finished(path, columns, settings)
+    return _finished(path, columns, settings, loaded)
 
 
 # ------------------------------------------------------------------------ numbers, text, targets
@@ -206,7 +199,7 @@ def _from_frame(loaded: Loaded, targets: list[str], dropped: list[str], task: st
     import polars
 
     frame = loaded.frame
-    goal = read_targets({name: _values(frame[name]) for name in targets}, task)
+    goal = read_targets({name: _values(frame[name]) for name in targets}, task, loaded.place)
     rest = frame.drop([*targets, *dropped])
     by_kind: dict[Any, list[str]] = {}
     for name, kind in zip(rest.columns, rest.dtypes, strict=True):
@@ -244,7 +237,7 @@ def _values(column: Any) -> NDArray[Any]:
 
 
 def _from_matrix(loaded: Loaded, targets: list[str], dropped: list[str], task: str) -> _Columns:
-    goal = read_targets({name: loaded.labels[name] for name in targets}, task)
+    goal = read_targets({name: loaded.labels[name] for name in targets}, task, loaded.place)
     gone = set(dropped)
     kept = np.array([name not in gone for name in loaded.names], dtype=bool)
     X, names = _keep(loaded.matrix, loaded.names, kept)
@@ -254,13 +247,13 @@ def _from_matrix(loaded: Loaded, targets: list[str], dropped: list[str], task: s
 
 
 # ------------------------------------------------------------------------- what is left out
-def _finished(path: Path, columns: _Columns, settings: TableSettings) -> Table:
+def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Loaded) -> Table:
     """Leave identifiers and constants out, fill or refuse missing values, encode text."""
     X, names, notes = columns.X, columns.names, list(columns.notes)
-    text = encode_text(columns.text, impute=settings.impute is not None)
+    text = encode_text(columns.text, impute=settings.impute is not None, place=loaded.place)
     identifiers = list(text.identifiers)
     if not settings.keep_all:
-        counting = _identifiers(X, names)
+        counting = find_identifiers(X, names)
         identifiers += [name for name, yes in zip(names, counting, strict=True) if yes]
         X, names = _keep(X, names, ~counting)
     if identifiers:
@@ -291,26 +284,6 @@ def _keep(X: Any, names: list[str], kept: Mask) -> tuple[Any, list[str]]:
     if kept.all():
         return X, names
     return X[:, kept], [name for name, yes in zip(names, kept, strict=True) if yes]
-
-
-def _identifiers(X: Any, names: list[str]) -> Mask:
-    """Columns of distinct whole numbers that have the name of an identifier, or count the rows."""
-    found = np.zeros(len(names), dtype=bool)
-    if sp.issparse(X) or X.shape[0] < 2:
-        return found
-    head = X[:_COUNTING_ROWS]
-    with np.errstate(invalid="ignore"):
-        rises = (np.diff(head, axis=0) > 0).all(axis=0) if len(X) >= _COUNTING_ROWS else found
-        whole = (head == np.floor(head)).all(axis=0)
-    for j in np.flatnonzero(whole).tolist():
-        named = _ID_NAME.match(names[j]) is not None
-        if not (rises[j] or named):
-            continue
-        column = X[:, j]
-        if not np.all(column == np.floor(column)):
-            continue
-        found[j] = np.all(np.diff(column) > 0) if not named else np.unique(column).size == len(X)
-    return found
 
 
 def _constant(X: Any) -> Mask:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import InputError, Message, holding, quoted, setting, shown
+from rowsparse.workflow.mixed_text import refuse_mixed
 
-__all__ = ["TargetColumns", "find_columns", "find_targets", "read_targets"]
+__all__ = ["TargetColumns", "find_columns", "find_targets", "read_targets", "split_names"]
 
 # Whole numbers with at most this many different values are classes.
 _MOST_CLASSES = 20
+# A target of text is of numbers if more than this share of its values are.
+_MOSTLY = 0.5
 # Among more names than this, no similar one is searched for.
 _MOST_NAMES = 5000
 
@@ -48,6 +51,15 @@ class TargetColumns:
     notes: tuple[str, ...] = ()
 
 
+def split_names(text: str | None) -> list[str]:
+    """What stands between commas.
+
+    >>> split_names("a, b,"), split_names(None)
+    (['a', 'b'], [])
+    """
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
 def find_columns(setting_name: str, wanted: str | None, columns: Sequence[str]) -> list[str]:
     """The columns that a setting such as "a,b,c" or "label_*" names, in the order of the table.
 
@@ -60,7 +72,7 @@ def find_columns(setting_name: str, wanted: str | None, columns: Sequence[str]) 
     if wanted in known:
         return [wanted]
     found: set[str] = set()
-    for name in filter(None, (part.strip() for part in wanted.split(","))):
+    for name in split_names(wanted):
         if name in known:
             found.add(name)
             continue
@@ -98,7 +110,9 @@ def find_targets(wanted: str | None, loaded: Loaded) -> list[str]:
     )
 
 
-def read_targets(columns: dict[str, NDArray[Any]], task: str = "auto") -> TargetColumns:
+def read_targets(
+    columns: dict[str, NDArray[Any]], task: str = "auto", place: Callable[[int], str] = str
+) -> TargetColumns:
     """Find out whether the targets are classes, labels or numbers.
 
     Parameters
@@ -107,8 +121,16 @@ def read_targets(columns: dict[str, NDArray[Any]], task: str = "auto") -> Target
         The target columns; None or NaN stands for no value.
     task : {"auto", "classification", "multilabel", "regression"}
         What they hold, if known.
+    place : callable
+        Where in the file a row, counted from 0, is.
     """
     columns = {name: _complete(name, values) for name, values in columns.items()}
+    if task != "classification":
+        otherwise = f"take its values as classes with {setting('task', 'classification')}"
+        for name, values in columns.items():
+            # Few different values may be classes such as 0, 1, 2 and 3+.
+            if values.dtype.kind == "U" and np.unique(values).size > _MOST_CLASSES:
+                refuse_mixed(name, values, place, mostly=_MOSTLY, otherwise=otherwise)
     if len(columns) > 1:
         return _several(columns, task)
     (name, values), *_ = columns.items()

@@ -1,0 +1,153 @@
+"""Cells of text as numbers: missing values, decimal commas and thousands separators."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rowsparse.workflow.messages import InputError, quoted, shown
+from rowsparse.workflow.polars_errors import require_polars
+
+__all__ = ["MISSING", "is_grouped", "looks_numeric", "parse_cells"]
+
+# Cells that are missing values, besides empty ones.
+MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?")
+
+_TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
+_DECIMAL_COMMA = r"^[+-]?\d+,\d+$"
+_PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+# As 1,234 but not 0,234: may be 1234, or 1.234 with a decimal comma.
+_ONE_GROUP = r"^[+-]?[1-9]\d{0,2},\d{3}$"
+_LOOKS_NUMERIC = re.compile(r"[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?")
+# Separators of cells that go with either decimal mark; semicolons go with decimal commas.
+_NEUTRAL = ("\t", "|", " ")
+
+
+def is_grouped(text: str) -> bool:
+    """Whether a comma may be a thousands separator.
+
+    >>> [is_grouped(text) for text in ("1,234", "0,234", "1,23", "12,345,678")]
+    [True, False, False, True]
+    """
+    return re.match(r"^[+-]?[1-9]\d{0,2}(,\d{3})+$", text) is not None
+
+
+def looks_numeric(text: str) -> bool:
+    """Whether a cell is a number, with marks of any kind between its digits.
+
+    >>> [looks_numeric(text) for text in ("1.5", "1,234.5", "-2e3", "inf", "<0.1", "A1")]
+    [True, True, True, True, False, False]
+    """
+    if _LOOKS_NUMERIC.fullmatch(text):
+        return True
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def parse_cells(
+    frame: Any, missing: list[str], *, separator: str = ",", decimal_comma: bool = False
+) -> tuple[Any, list[str]]:
+    """Columns of text that hold only numbers, or only true and false, as such.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    missing : list of str
+        Cells that stand for missing values; cells with nothing but blanks do too.
+    separator : str
+        What separates the cells in the file.
+    decimal_comma : bool
+        Whether numbers are written as in 1,5.
+
+    Returns
+    -------
+    frame : polars.DataFrame
+    notes : list of str
+    """
+    polars = require_polars()
+    text = _text_columns(frame)
+    if not text or frame.height == 0:
+        return frame, []
+    cells = polars.col(text).str.strip_chars()
+    cells = polars.when(cells.is_in(["", *missing])).then(None).otherwise(cells).name.keep()
+    frame = frame.with_columns(cells)
+    frame = _with_numbers(frame, text, [(",", ".")] if decimal_comma else [])
+    frame, notes = _with_marks(frame, separator, decimal_comma)
+    rest = _text_columns(frame)
+    truths = frame.select(polars.col(rest).is_in(_TRUTHS).all()).row(0) if rest else ()
+    flags = [name for name, yes in zip(rest, truths, strict=True) if yes]
+    flags = [name for name in flags if frame[name].null_count() < frame.height]
+    flagged = polars.col(flags).str.to_lowercase() == "true"
+    return (frame.with_columns(flagged) if flags else frame), notes
+
+
+def _text_columns(frame: Any) -> list[str]:
+    polars = require_polars()
+    kinds = zip(frame.columns, frame.dtypes, strict=True)
+    return [name for name, kind in kinds if kind == polars.String]
+
+
+def _with_numbers(frame: Any, names: list[str], replaced: list[tuple[str, str]]) -> Any:
+    """The frame with those of the columns as numbers that hold nothing else.
+
+    ``replaced`` has the characters to replace in the cells first.
+    """
+    polars = require_polars()
+    cells = polars.col(names)
+    for mark, by in replaced:
+        cells = cells.str.replace_all(mark, by, literal=True)
+    numbers = frame.select(cells.cast(polars.Float64, strict=False))
+    lost = numbers.null_count().row(0)
+    absent = frame.select(names).null_count().row(0)
+    is_number = [a == b < frame.height for a, b in zip(lost, absent, strict=True)]
+    whole = [name for name, yes in zip(names, is_number, strict=True) if yes]
+    return frame.with_columns(*numbers.select(whole))
+
+
+def _with_marks(frame: Any, separator: str, decimal_comma: bool) -> tuple[Any, list[str]]:
+    """Numbers with thousands separators, and columns of decimal commas among decimal points."""
+    mark, point = (".", ",") if decimal_comma else (",", ".")
+    grouped = rf"^[+-]?[1-9]\d{{0,2}}(\{mark}\d{{3}})+(\{point}\d+)?$"
+    plain = _DECIMAL_COMMA if decimal_comma else _PLAIN
+    thousands = _columns_like(frame, grouped, rf"{grouped}|{plain}|^[+-]?\d+$")
+    if separator in _NEUTRAL:
+        _refuse_ambiguous(frame, thousands)
+    frame = _with_numbers(frame, thousands, [(mark, ""), (point, ".")]) if thousands else frame
+    name = "Points" if decimal_comma else "Commas"
+    notes = []
+    if thousands:
+        notes.append(f"{name} in {quoted(thousands)} were read as thousands separators.")
+    commas = _columns_like(frame, _DECIMAL_COMMA, rf"{_DECIMAL_COMMA}|{_PLAIN}")
+    if commas:
+        frame = _with_numbers(frame, commas, [(",", ".")])
+        notes.append(f"Commas in {quoted(commas)} were read as decimal commas.")
+    return frame, notes
+
+
+def _columns_like(frame: Any, some: str, every: str) -> list[str]:
+    """Columns of text with a cell that matches ``some`` while all match ``every``."""
+    polars = require_polars()
+    text = _text_columns(frame)
+    for pattern, reduce in ((some, "any"), (every, "all")):
+        if not text:
+            break
+        cells = polars.col(text).str.contains(pattern)
+        found = frame.select(getattr(cells, reduce)()).row(0)
+        text = [name for name, yes in zip(text, found, strict=True) if yes]
+    return text
+
+
+def _refuse_ambiguous(frame: Any, names: list[str]) -> None:
+    """Refuse a column like 1,234 and 5,678, where no cell tells what the comma means."""
+    for name in names:
+        cells = frame[name].drop_nulls()
+        if cells.str.contains(_ONE_GROUP).all():
+            first = cells[0]
+            raise InputError(
+                f"Column {shown(name)} holds {shown(first)}, which may be "
+                f"{first.replace(',', '')} or {first.replace(',', '.')}: save the table without "
+                "thousands separators and with decimal points."
+            )
