@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
+
+from rowsparse.workflow.messages import InputError
 
 from .files import N, X, Y, csv, frame, read, refusal
 
@@ -61,3 +64,25 @@ def test_dates_are_left_out(tmp_path: Path) -> None:
 def test_nothing_left_to_select_from(tmp_path: Path) -> None:
     path = csv(tmp_path / "a.csv", frame())
     assert "No column is left to select from" in refusal(path, drop="f*")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ("patient", "'patient' was left out as an identifier of the rows."),
+        ("f1,outcome", "'outcome' is the target."),
+        ("f9", "'f9' was left out with drop."),
+        ("ones", "'ones' was left out: it is the same in every row."),
+        ("same", "'same' was left out: it is the same in every row."),
+        ("prose", "'prose' was left out: it holds text with many different values."),
+        ("pat*", "'patient' was left out as an identifier of the rows."),
+        ("patience", "there is no column 'patience' in the table; it has 'f0', "),
+    ],
+)
+def test_a_column_that_is_no_feature_is_told_why(wanted: str, reason: str, tmp_path: Path) -> None:
+    more = {"patient": [f"p{i}" for i in range(N)], "ones": np.ones(N), "same": ["x"] * N}
+    prose = [f"remark number {i % 70}" for i in range(N)]
+    table = read(csv(tmp_path / "a.csv", frame(**more, prose=prose)), "outcome", drop="f9")
+    with pytest.raises(InputError) as caught:
+        table.columns_of("include", wanted)
+    assert str(caught.value).startswith(f"include: {reason}")

@@ -40,6 +40,8 @@ class Encoded:
         Columns of X for each category of more than two values.
     identifiers, constant : list of str
         Columns that are different, or the same, in every row.
+    prose : list of str
+        Columns of too many different values.
     missing : dict of str to int
         Missing values of the categories.
     notes : list of str
@@ -53,6 +55,7 @@ class Encoded:
     groups: dict[str, Index] = field(default_factory=dict)
     identifiers: list[str] = field(default_factory=list)
     constant: list[str] = field(default_factory=list)
+    prose: list[str] = field(default_factory=list)
     missing: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     n_columns: int = 0
@@ -80,7 +83,6 @@ def encode_text(
     n = len(next(iter(columns.values()))) if columns else 0
     found = Encoded(np.empty((n, 0)), n_columns=len(columns))
     blocks: list[Array] = []
-    prose: list[str] = []
     encoded: list[str] = []
     for name, values in columns.items():
         present = [value for value in values.tolist() if value is not None]
@@ -95,7 +97,7 @@ def encode_text(
         elif len(counts) == n:
             found.identifiers.append(name)
         elif is_many:
-            prose.append(name)
+            found.prose.append(name)
         elif len(counts) == 1 and len(present) == n:
             found.constant.append(name)
         else:
@@ -107,7 +109,7 @@ def encode_text(
             encoded.append(name)
             _encode(found, blocks, name, values, sorted(counts))
     found.X = np.column_stack(blocks) if blocks else found.X
-    found.notes += _sentences(found, prose, encoded)
+    found.notes += _sentences(found, encoded)
     return found
 
 
@@ -131,10 +133,11 @@ def _with_commonest(values: NDArray[Any], counts: Counter[str]) -> NDArray[Any]:
     return np.array([commonest if value is None else value for value in values], dtype=object)
 
 
-def _sentences(found: Encoded, prose: list[str], encoded: list[str]) -> list[str]:
+def _sentences(found: Encoded, encoded: list[str]) -> list[str]:
     notes = []
-    if prose:
-        notes.append(f"Left out: {holding(prose, ', which')} text with many different values.")
+    if found.prose:
+        text = holding(found.prose, ", which")
+        notes.append(f"Left out: {text} text with many different values.")
     if encoded:
         noun = "Column" if len(encoded) == 1 else "Columns"
         notes.append(

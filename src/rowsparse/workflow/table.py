@@ -50,6 +50,8 @@ class Table:
         The column of categories that a feature was made from.
     identifiers : tuple of str
         Columns that only number or name the rows.
+    left_out : dict of str to str
+        Columns of the file that are no features, and why, as the end of a sentence.
     notes : tuple of str
         One sentence for each thing done to the data.
     path : Path
@@ -64,6 +66,7 @@ class Table:
     groups: dict[str, Index] = field(default_factory=dict)
     made_from: dict[int, str] = field(default_factory=dict)
     identifiers: tuple[str, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sha256: str = ""
 
@@ -112,7 +115,7 @@ class Table:
             places.setdefault(name, []).append(j)
             if j in self.made_from:
                 places.setdefault(self.made_from[j], []).append(j)
-        found = find_columns(setting_name, wanted, list(places))
+        found = find_columns(setting_name, wanted, list(places), self.left_out)
         return sorted({j for name in found for j in places[name]})
 
     def without(self, columns: list[int], note: str) -> Table:
@@ -155,6 +158,7 @@ class _Columns:
     names: list[str]
     target: TargetColumns
     text: dict[str, NDArray[Any]] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
@@ -191,6 +195,8 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
         )
     split = _from_matrix if loaded.frame is None else _from_frame
     columns = split(loaded, targets, dropped, settings.task)
+    columns.left_out.update(dict.fromkeys(targets, "is the target"))
+    columns.left_out.update(dict.fromkeys(dropped, f"was left out with {setting('drop')}"))
     return _finished(path, columns, settings, loaded)
 
 
@@ -214,11 +220,13 @@ def _from_frame(loaded: Loaded, targets: list[str], dropped: list[str], task: st
     notes = [*loaded.notes, *goal.notes]
     if other:
         notes.append(f"Left out: {holding(other, ', which')} neither numbers nor text.")
+    left_out = dict.fromkeys(other, "was left out: it holds neither numbers nor text")
     X = np.empty((frame.height, 0))
     if numeric:
         part = rest.select(numeric) if text or other else rest
         X = part.to_numpy() if counted == {polars.Float64} else part.cast(polars.Float64).to_numpy()
-    return _Columns(X, numeric, goal, {name: _values(rest[name]) for name in text}, notes)
+    words = {name: _values(rest[name]) for name in text}
+    return _Columns(X, numeric, goal, words, left_out, notes)
 
 
 def _values(column: Any) -> NDArray[Any]:
@@ -243,7 +251,8 @@ def _from_matrix(loaded: Loaded, targets: list[str], dropped: list[str], task: s
     X, names = _keep(loaded.matrix, loaded.names, kept)
     dtype = np.float32 if X.dtype == np.float32 else np.float64
     X = sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.asarray(X, dtype=dtype)
-    return _Columns(X, names, goal, notes=[*loaded.notes, *goal.notes])
+    left_out = dict.fromkeys(loaded.labels, "is beside the features: it can only be a target")
+    return _Columns(X, names, goal, left_out=left_out, notes=[*loaded.notes, *goal.notes])
 
 
 # ------------------------------------------------------------------------- what is left out
@@ -258,6 +267,10 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Lo
         X, names = _keep(X, names, ~counting)
     if identifiers:
         notes.append(f"Left out as identifiers of the rows: {quoted(identifiers)}.")
+    left_out = columns.left_out | dict.fromkeys(
+        identifiers, "was left out as an identifier of the rows"
+    )
+    left_out |= dict.fromkeys(text.prose, "was left out: it holds text with many different values")
     X, filled = fill_missing(X, names, text, settings.impute)
     notes += filled
     if not settings.keep_all:
@@ -266,6 +279,7 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Lo
         gone += text.constant
         if gone:
             notes.append(f"Left out, being the same in every row: {quoted(gone)}.")
+        left_out |= dict.fromkeys(gone, "was left out: it is the same in every row")
         X, names = _keep(X, names, ~constant)
     notes += text.notes
     groups = {name: part + len(names) for name, part in text.groups.items()}
@@ -276,7 +290,15 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Lo
     if not names:
         raise InputError("No column is left to select from: all are targets, text or constant.")
     return Table(
-        X, names, columns.target, path, groups, made_from, tuple(identifiers), tuple(notes)
+        X=X,
+        names=names,
+        target=columns.target,
+        path=path,
+        groups=groups,
+        made_from=made_from,
+        identifiers=tuple(identifiers),
+        left_out=left_out,
+        notes=tuple(notes),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -60,9 +60,26 @@ def split_names(text: str | None) -> list[str]:
     return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
-def find_columns(setting_name: str, wanted: str | None, columns: Sequence[str]) -> list[str]:
+def find_columns(
+    setting_name: str,
+    wanted: str | None,
+    columns: Sequence[str],
+    left_out: Mapping[str, str] | None = None,
+) -> list[str]:
     """The columns that a setting such as "a,b,c" or "label_*" names, in the order of the table.
 
+    Parameters
+    ----------
+    setting_name : str
+    wanted : str or None
+        The value of the setting.
+    columns : sequence of str
+        Names of the columns to choose from.
+    left_out : mapping of str to str, optional
+        Other columns of the file, and why each cannot be chosen, as the end of a sentence.
+
+    Examples
+    --------
     >>> find_columns("drop", "b_*,a", ["a", "b_1", "b_2", "c"])
     ['a', 'b_1', 'b_2']
     """
@@ -79,16 +96,23 @@ def find_columns(setting_name: str, wanted: str | None, columns: Sequence[str]) 
         is_pattern = any(mark in name for mark in "*?[")
         matching = [c for c in columns if fnmatchcase(c, name)] if is_pattern else []
         if not matching:
-            raise _not_found(setting_name, name, columns, is_pattern)
+            raise _not_found(setting_name, name, columns, left_out or {}, is_pattern)
         found.update(matching)
     return [name for name in columns if name in found]
 
 
 def _not_found(
-    setting_name: str, name: str, columns: Sequence[str], is_pattern: bool
+    setting_name: str,
+    name: str,
+    columns: Sequence[str],
+    left_out: Mapping[str, str],
+    is_pattern: bool,
 ) -> InputError:
     problem = f"no column of the table matches {shown(name)}."
-    if not is_pattern:
+    matching = [other for other in left_out if other == name or fnmatchcase(other, name)]
+    if matching:
+        problem = f"{shown(matching[0])} {left_out[matching[0]]}."
+    elif not is_pattern:
         if len(columns) <= _MOST_NAMES:
             close = difflib.get_close_matches(name, columns, n=1)
         else:
