@@ -210,7 +210,7 @@ def _check_statement(result: Verdict, case: Case, fitted: TopK) -> None:
 
 
 def _check_truth(result: Verdict, case: Case, fitted: TopK) -> None:
-    """And with the truth."""
+    """What the fit says agrees with the enumeration in exact arithmetic."""
     exact = case.exact()
     support = fitted.get_support(indices=True).tolist()
     optimum = min(exact.best(), exact.objective(support))
@@ -220,7 +220,7 @@ def _check_truth(result: Verdict, case: Case, fitted: TopK) -> None:
     result.check(fitted.objective_ >= float(optimum) - slack, "objective below the optimum")
     checked = verify(case.X, case.y, fitted.proof_, sample_weight=case.weights)
     result.check(Fraction(checked) <= optimum, "checked bound above the optimum")
-    # Where the ridge is nearly lost to rounding, so is the bound, and more so for whom checks it.
+    # With a ridge close to rounding error, both bounds are inaccurate, the checked one more so.
     if case.settings["standardize"] and case.settings["alpha"] >= _LEAST_RIDGE:
         slack = _CHECKED * fitted.lower_bound_ + _OF_TOTAL * total
         result.check(checked >= fitted.lower_bound_ - slack, "checked bound below the bound")

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_selection import mutual_info_classif
 
 from benchmarks.data import Data, for_each
+from benchmarks.peers.scikit_learn import mutual_information
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import race, ratio
 from rowsparse import FisherScore, FStatistic, InformationGain, TTest
@@ -55,7 +55,7 @@ def _against_scikit_learn(quick: bool) -> Table:
 def _measure_peer(data: Data, table: Table) -> None:
     calls: dict[str, Call] = {
         "ours": partial(InformationGain(50).fit, data.X, data.y),
-        "theirs": partial(mutual_info_classif, data.X, data.y, random_state=0),
+        "theirs": partial(mutual_information, data.X, data.y),
     }
     timed = race(calls, rounds=5, budget=5.0)
     theirs = np.argsort(-timed["theirs"].value, kind="stable")[:50]

@@ -16,7 +16,7 @@ from benchmarks.data import Data, for_each
 from benchmarks.tables import Table
 from benchmarks.timing import race, ratio
 from rowsparse.design import make_design
-from rowsparse.solvers.l21.multitask_lasso import l21_least_squares
+from rowsparse.solvers.sparse.mtfs import mtfs
 
 TOL = 1e-6
 SHARES = (0.3, 0.05)
@@ -28,7 +28,7 @@ PEERS = {"scikit_learn": "sklearn", "skglm": "skglm"}
 def solve(X: Array, Y: Array, penalty: float) -> Array:
     """From plain arrays to W: making the design is timed too."""
     design, _ = make_design(X, center=False, scale=False)
-    return l21_least_squares(design, Y, penalty, tol=TOL).W
+    return mtfs(design, Y, penalty, k=1, penalty="l21", tol=TOL, max_iter=100).W
 
 
 def run(quick: bool) -> list[Table]:

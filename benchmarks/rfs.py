@@ -26,7 +26,9 @@ QUICK_SETS = ("glioma", "srbct")
 def solve(X: Array, Y: Array, gamma: float, intercept: bool = False) -> Solution:
     """From plain arrays to the solution: making the design is timed too."""
     design, _ = make_design(X, center=False, scale=False)
-    return rfs(design, Y, gamma, fit_intercept=intercept, tol=TOL)
+    return rfs(
+        design, Y, gamma, k=1, fit_intercept=intercept, solver="auto", tol=TOL, max_iter=None
+    )
 
 
 def certify(

@@ -210,7 +210,17 @@ def _calls(data: Data, by_column: Array, k: int, found: dict[str, Any]) -> dict[
 
 def _cdlsr(X: Array, Y: Array, k: int) -> Any:
     design, _ = make_design(X, center=False, scale=False)
-    return cdlsr(design, Y, k, n_restarts=STARTS - 1, rng=np.random.default_rng(0)).support
+    found = cdlsr(
+        design,
+        Y,
+        k,
+        n_restarts=STARTS - 1,
+        variant="corrected",
+        max_iter=1000,
+        tol=1e-4,
+        rng=np.random.default_rng(0),
+    )
+    return found.support
 
 
 def _guarded(calls: dict[str, Call], name: str, k: int, table: Table) -> dict[str, Call]:

@@ -30,17 +30,17 @@ from reproduction.an2021_runs import (
     settings_tasks,
 )
 from reproduction.declare import Experiment, Paper, Row, labels
-from reproduction.figures import Panels, Picture, curves, method_panels, protocol_pictures
+from reproduction.figures import Panels, Picture, curves, method_panels
+from reproduction.sections import accuracy_section
 from reproduction.summaries import (
     matching,
     mean_and_sd,
     means_by_protocol,
     means_over_k,
     place,
-    standings,
     values_by,
 )
-from reproduction.tables import DASH, markdown_table, means_table, shown
+from reproduction.tables import markdown_table, means_table, shown
 from rowsparse.evaluation import PROTOCOLS
 
 LABELS = labels(CONTENDERS)
@@ -124,20 +124,6 @@ def _redundancy(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _accuracy(rows: Sequence[Row], estimator: str) -> dict[str, Any]:
-    found = means_by_protocol(rows, DATASETS, LABELS, estimator=estimator)
-    return {
-        "estimator": estimator,
-        "standings": standings(found, DATASETS, LABELS, {OWN: "NmAPG as published"}),
-        "table": means_table(found, DATASETS, LABELS),
-        "pictures": protocol_pictures(
-            f"an2021-{estimator.lower().replace(' ', '-')}",
-            lambda p: method_panels(rows, DATASETS, DRAWN, estimator=estimator, protocol=p),
-            columns=4,
-        ),
-    }
-
-
 def best_penalty(
     rows: Sequence[Row], penalties: Mapping[str, str], **where: Any
 ) -> dict[str, Any] | None:
@@ -186,35 +172,17 @@ def _least(runs: dict[str, Row]) -> float:
     return min(min(row["values"]) for row in runs.values())
 
 
-def _convergence_table(rows: Sequence[Row]) -> str:
-    header = ["data", "steps", "iterations to 1 %", "last Fμ", "last F", "non-zero rows"]
-    header += ["above 0.001", "kept from step 1", "refitted"]
-    lines = []
+def _convergence_lines(rows: Sequence[Row]) -> list[tuple[str, str, Row, int | None]]:
+    """Data set, label, row and the iteration that arrives, of every step and of the exact one."""
+    lines: list[tuple[str, str, Row, int | None]] = []
     for dataset in CONVERGENCE:
-        own = matching(rows, dataset=dataset)
-        runs = {row["method"]: row for row in own if "values" in row}
-        for step, label in STEPS.items():
-            if step in runs:
-                row = runs[step]
-                reached = arrival(row, _least(runs))
-                ends = [f"{row['values'][-1]:.1f}", f"{row['value']:.1f}", row["rows"]]
-                kept = [row["strong_rows"], f"{row['kept']} of {row['k']}"]
-                lines.append(
-                    [
-                        DATASETS[dataset],
-                        label,
-                        "not reached" if reached is None else reached,
-                        *ends,
-                        *kept,
-                        f"{row['refitted']:.1f}",
-                    ]
-                )
-        for row in own:
-            if "bound" in row:
-                bound, k = f"at least {row['bound']:.1f}", row["k"]
-                cells = ["NmAPG, corrected", DASH, DASH, bound, k, k, DASH]
-                lines.append([DATASETS[dataset], *cells, f"{row['refitted']:.1f}"])
-    return markdown_table(header, lines)
+        own = {row["method"]: row for row in matching(rows, dataset=dataset)}
+        runs = {method: row for method, row in own.items() if "values" in row}
+        for step, label in {**STEPS, "corrected": "NmAPG, corrected"}.items():
+            if step in runs or "bound" in own.get(step, {}):
+                reached = arrival(runs[step], _least(runs)) if step in runs else None
+                lines.append((DATASETS[dataset], label, own[step], reached))
+    return lines
 
 
 def _convergence_claims(rows: Sequence[Row]) -> dict[str, Any] | None:
@@ -268,7 +236,7 @@ def convergence_context(rows: Sequence[Row]) -> dict[str, Any]:
         "k": CONVERGENCE_K,
         "near": 100 * NEAR,
         "claims": _convergence_claims(rows),
-        "table": _convergence_table(rows),
+        "lines": _convergence_lines(rows),
         "picture": Picture("an2021-convergence", draw) if panels else None,
     }
 
@@ -349,7 +317,19 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
     both = [*other, *(row for row in accuracy if row.get("dataset") in small)]
     return {
         "redundancy": _redundancy(rows.get("redundancy", [])),
-        "accuracy": [_accuracy(accuracy, estimator) for estimator in ESTIMATORS],
+        "accuracy": [
+            accuracy_section(
+                f"an2021-{estimator.lower().replace(' ', '-')}",
+                accuracy,
+                DATASETS,
+                LABELS,
+                {OWN: "NmAPG as published"},
+                estimator=estimator,
+                drawn=DRAWN,
+                columns=4,
+            )
+            for estimator in ESTIMATORS
+        ],
         "settings": [_settings(both, estimator) for estimator in ESTIMATORS],
         "convergence": convergence_context(rows.get("convergence", [])),
         "objective": objective_context(rows.get("objective", [])),

@@ -27,8 +27,8 @@ from rowsparse.rows import (
     unit_ball_rows,
 )
 from rowsparse.selectors import get_selector
-from rowsparse.solvers.l21.refit import refit_l21
-from rowsparse.solvers.proximal import Composite, Descent, SmoothedLoss, nonmonotone_apg
+from rowsparse.solvers.losses.l21 import L21Loss, SmoothedL21Loss
+from rowsparse.solvers.proximal import Composite, Descent, nonmonotone_apg
 from rowsparse.solvers.solution import silent
 
 DECLARED = Declaration("an2021")
@@ -219,8 +219,8 @@ def objective_rows(task: RunTask) -> list[Row]:
 def refitted_value(Z: Array, Y: Array, support: Index, gamma: float) -> float:
     """The least ||Z_S W - Y||_21 + γ ||W||_21 on a support, to a certified gap."""
     design, _ = make_design(Z, center=False, scale=False)
-    fit = refit_l21(design, Y, support, gamma=gamma, fit_intercept=False, tol=1e-5)
-    return float(fit.objective)
+    loss = L21Loss.of(design, Y, None, fit_intercept=False)
+    return loss.refit(support, penalty=gamma, tol=1e-5).objective
 
 
 # ------------------------------------------------------------------------- convergence
@@ -235,9 +235,10 @@ def convergence_tasks(size: Size) -> list[RunTask]:
     ]
 
 
-def smoothed_problem(loss: SmoothedLoss, k: int, mu: float, rho: float, step: str) -> Composite:
+def smoothed_problem(smoothed: SmoothedL21Loss, k: int, rho: float, step: str) -> Composite:
     """F_mu without an intercept: both norms smoothed, and one of the STEPS in place."""
-    design, gamma = loss.design, float(REDUNDANCY_SETTING["gamma"])
+    design, mu = smoothed.loss.design, smoothed.mu
+    gamma = float(REDUNDANCY_SETTING["gamma"])
     lipschitz = float(np.sum(design.column_norms() ** 2)) + design.shape[1] * gamma
     if step in ("constant", "margin"):
         lipschitz = design.spectral_norm() ** 2 + gamma
@@ -247,10 +248,13 @@ def smoothed_problem(loss: SmoothedLoss, k: int, mu: float, rho: float, step: st
             return prox_dc_published(U, k, rho * length)
         return prox_dc(U, k, 0.0, rho * length)
 
+    def value(W: Array, P: Array) -> float:
+        return smoothed.value(P) + gamma * float(huber_rows(row_norms(W), mu).sum())
+
     return Composite(
         product=design.matmul,
-        value=lambda W, P: loss.value(P, mu) + gamma * float(huber_rows(row_norms(W), mu).sum()),
-        gradient=lambda W, P: design.rmatmul(loss.slope(P, mu)) + gamma * unit_ball_rows(W / mu),
+        value=value,
+        gradient=lambda W, P: design.rmatmul(smoothed.gradient(P)) + gamma * unit_ball_rows(W / mu),
         penalty=lambda W: rho * tail_norm(W, k),
         prox=prox,
         lipschitz=lipschitz / mu,
@@ -259,8 +263,8 @@ def smoothed_problem(loss: SmoothedLoss, k: int, mu: float, rho: float, step: st
 
 def descent(design: Design, Y: Array, k: int, step: str, iterations: int) -> Descent:
     """Algorithm 1 from W = 0 with one of the STEPS in place."""
-    loss = SmoothedLoss(design, Y, np.ones(len(Y)), fit_intercept=False)
-    problem = smoothed_problem(loss, k, REDUNDANCY_SETTING["mu"], REDUNDANCY_SETTING["rho"], step)
+    smoothed = L21Loss.of(design, Y, None, fit_intercept=False).smoothed(REDUNDANCY_SETTING["mu"])
+    problem = smoothed_problem(smoothed, k, REDUNDANCY_SETTING["rho"], step)
     return nonmonotone_apg(
         problem,
         np.zeros((design.shape[1], Y.shape[1])),

@@ -11,17 +11,10 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from reproduction.accuracy import accuracy_rows, accuracy_tasks
 from reproduction.declare import Declaration, Experiment, Paper, Row, RunTask, Size, labels
-from reproduction.figures import Panels, Picture, curves, method_panels, protocol_pictures
+from reproduction.figures import Panels, Picture, curves
 from reproduction.problems import class_matrix, constant_losses, mean_sd_by_k, six_digits
-from reproduction.summaries import (
-    Means,
-    matching,
-    mean_and_sd,
-    means_by_protocol,
-    standings,
-    values_by,
-)
-from reproduction.tables import markdown_table, means_table, shown, spread
+from reproduction.sections import accuracy_section
+from reproduction.summaries import Means, matching, mean_and_sd, values_by
 from rowsparse._arrays import Array, Index
 from rowsparse.datasets import load
 from rowsparse.selectors import get_selector
@@ -150,27 +143,25 @@ def agreement(rows: list[Row], method: str) -> dict[tuple[str, int], bool]:
     }
 
 
-def _table(rows: list[Row]) -> str:
-    titles = [title for title, _, _ in ENDS]
-    header = ["data", "k", "printed", *titles, "no feature", "different supports"]
-    lines = []
-    for dataset, cells in TABLE.items():
-        for k, (mean, sd) in cells.items():
-            ends = _ends(rows, dataset, k)
+def _cells(rows: list[Row]) -> list[dict[str, Any]]:
+    """The lines of Table 2."""
+    cells = []
+    for dataset, printed in TABLE.items():
+        for k, (mean, sd) in printed.items():
             own = matching(rows, dataset=dataset, k=k, method=OWN)
-            constant, _, n = mean_and_sd(own, "constant")
-            supports = values_by(own, "supports").get((), [])
-            lines.append(
-                [
-                    DATASETS[dataset],
-                    k,
-                    f"{mean:.2f} ± {sd:.2f}",
-                    *map(spread, ends.values()),
-                    shown(constant if n else None, ".2f"),
-                    f"{len(set(supports))} of {len(supports)}" if supports else shown(None, ""),
-                ]
+            cells.append(
+                {
+                    "dataset": dataset,
+                    "k": k,
+                    "mean": mean,
+                    "sd": sd,
+                    "title": DATASETS[dataset],
+                    "ends": _ends(rows, dataset, k),
+                    "constant": float(np.mean([row["constant"] for row in own])) if own else None,
+                    "supports": values_by(own, "supports").get((), []),
+                }
             )
-    return markdown_table(header, lines)
+    return cells
 
 
 def claims(rows: list[Row]) -> dict[str, Any]:
@@ -178,19 +169,18 @@ def claims(rows: list[Row]) -> dict[str, Any]:
     hits = agreement(rows, OWN)
     fits = [agreement(rows, method) for method in SETTINGS if method != DOUBLED]
     ran = {(row["dataset"], row["k"]) for row in rows if "k" in row}
-    below = dict.fromkeys((title for title, _, _ in ENDS[1:]), 0)
-    unstable, somewhere = 0, {}
-    for dataset, cells in TABLE.items():
-        for k, (mean, _) in cells.items():
-            ends = _ends(rows, dataset, k)
-            for title in below:
-                below[title] += bool(ends[title]) and float(np.mean(ends[title])) < mean
-            own = matching(rows, dataset=dataset, k=k, method=OWN)
-            supports = values_by(own, "supports").get((), [])
-            unstable += len(supports) > 1 and len(set(supports)) > len(supports) / 2
-        found = [any(fit.get((dataset, k)) for fit in fits) for k in cells if (dataset, k) in ran]
+    cells = _cells(rows)
+    below = {
+        title: sum(bool(c["ends"][title]) and np.mean(c["ends"][title]) < c["mean"] for c in cells)
+        for title, _, _ in ENDS[1:]
+    }
+    somewhere = {}
+    for dataset, title in DATASETS.items():
+        found = [
+            any(fit.get((dataset, k)) for fit in fits) for k in TABLE_KS if (dataset, k) in ran
+        ]
         if found:
-            somewhere[DATASETS[dataset]] = f"{sum(found)} of {len(found)}"
+            somewhere[title] = f"{sum(found)} of {len(found)}"
     return {
         "hits": sum(hits.values()),
         "total": len(hits),
@@ -199,7 +189,10 @@ def claims(rows: list[Row]) -> dict[str, Any]:
             for dataset in dict.fromkeys(dataset for dataset, _ in hits)
         },
         "below": below,
-        "unstable": unstable,
+        "unstable": sum(
+            len(c["supports"]) > 1 and len(set(c["supports"])) > len(c["supports"]) / 2
+            for c in cells
+        ),
         "somewhere": somewhere,
     }
 
@@ -214,16 +207,13 @@ def lung(rows: list[Row]) -> dict[str, Any] | None:
             best, at_mean = (mean_and_sd(own, what)[0] for what in ("constant", "constant_mean"))
             fits[method] = agreement(own, method)["lung", 1]
             above[method] = float(np.mean(values)) > best
-            fit = "yes" if fits[method] else "no"
-            cells = [spread(values), f"{best:.2f}", f"{at_mean:.2f}", fit]
-            lines.append([setting.label, *cells])
+            lines.append((setting.label, values, best, at_mean, fits[method]))
     if not lines:
         return None
     plain = [method for method in fits if method != DOUBLED]
     fitting = [method for method in plain if fits[method]]
-    header = ["setting", "RPFS, published", "best constant", "mean as constant", "fits"]
     return {
-        "table": markdown_table(header, lines),
+        "lines": lines,
         "both": bool(plain) and DOUBLED in fits,
         "doubled": fits.get(DOUBLED),
         "fitting": len(fitting),
@@ -232,16 +222,14 @@ def lung(rows: list[Row]) -> dict[str, Any] | None:
     }
 
 
-def _settings_table(rows: list[Row]) -> str:
-    header = ["setting", *(f"{title}, k = 5" for title in DATASETS.values()), "cells that fit"]
-    printed = [f"{TABLE[name][5][0]:.2f} ± {TABLE[name][5][1]:.2f}" for name in DATASETS]
-    lines = [["printed", *printed, ""]]
+def _settings(rows: list[Row]) -> dict[str, Any]:
+    """By the label of a setting: the ends of the starts with k = 5, and the cells that fit."""
+    found = {}
     for method, setting in SETTINGS.items():
-        hits = agreement(rows, method)
         ends = values_by(rows, "objectives", "dataset", method=method, k=5)
-        cells = [spread(ends.get((name,), [])) for name in DATASETS]
-        lines.append([setting.label, *cells, f"{sum(hits.values())} of {len(hits)}"])
-    return markdown_table(header, lines)
+        hits = agreement(rows, method)
+        found[setting.label] = ([ends.get((name,), []) for name in DATASETS], hits.values())
+    return found
 
 
 def _start_picture(rows: list[Row]) -> Picture | None:
@@ -271,20 +259,11 @@ def _unmoved(found: Mapping[str, Means]) -> bool:
 
 def _accuracy(rows: list[Row], estimator: str, title: str) -> dict[str, Any]:
     """One of Figures 1 and 2."""
-    found = means_by_protocol(rows, DATASETS, LABELS, estimator=estimator)
-    pictures = protocol_pictures(
-        f"cai2013-{title.lower().replace(' ', '')}",
-        lambda p: method_panels(rows, DATASETS, LABELS, estimator=estimator, protocol=p),
-        columns=2,
+    name, watched = title.lower().replace(" ", ""), {OWN: "RPFS as published"}
+    section = accuracy_section(
+        f"cai2013-{name}", rows, DATASETS, LABELS, watched, estimator=estimator
     )
-    return {
-        "title": title,
-        "estimator": estimator,
-        "standings": standings(found, DATASETS, LABELS, {OWN: "RPFS as published"}),
-        "unmoved": _unmoved(found),
-        "table": means_table(found, DATASETS, LABELS),
-        "pictures": pictures,
-    }
+    return {**section, "title": title, "unmoved": _unmoved(section["means"])}
 
 
 def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
@@ -298,11 +277,13 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
             for method in (OWN, "rpfs", "topk")
             if table
         },
-        "table": _table(table),
+        "cells": _cells(table),
         "claims": claims(table),
         "start_picture": _start_picture(table),
         "lung": lung(table),
-        "settings": _settings_table(table),
+        "datasets": DATASETS,
+        "printed": TABLE,
+        "settings": _settings(table),
     }
 
 

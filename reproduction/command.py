@@ -44,25 +44,15 @@ def reproduce(
     """Run a paper's experiments, or what is left of them, and write its page."""
 
     def run() -> int:
-        return run_reproduce(
-            paper,
-            out,
-            only=only,
-            quick=quick,
-            jobs=jobs,
-            task_limit=task_limit,
-            retry=retry,
-            rebuild=rebuild,
-            quiet=quiet,
-        )
+        failed = _run(paper, out, only, quick, jobs, task_limit, retry, rebuild, quiet)
+        return WARNED if failed else DONE
 
     raise typer.Exit(ended(run, debug=debug))
 
 
-def run_reproduce(
+def _run(
     name: str,
     out: Path,
-    *,
     only: str | None,
     quick: bool,
     jobs: int,
@@ -71,7 +61,7 @@ def run_reproduce(
     rebuild: bool,
     quiet: bool,
 ) -> int:
-    """Run what is not done yet, keep the rows as text, and write the page."""
+    """Run what is not done yet, keep the rows as text, and write the page; how many failed."""
     paper = get_paper(name)
     size = paper.quick if quick else paper.standard
     paper.chosen(only)
@@ -104,4 +94,4 @@ def run_reproduce(
         print(f"Rows: {rows_file}\nPage: {page}")
         if failed:
             print(f"{failed} tasks failed; their rows say why, and --retry tries them again.")
-    return WARNED if failed else DONE
+    return failed

@@ -45,16 +45,8 @@ def labels(contenders: Mapping[str, Contender]) -> dict[str, str]:
 class Size:
     """How much of an experiment to run.
 
-    Attributes
-    ----------
-    name : str
-        What the store calls it: results of different sizes are not mixed.
-    repeats : int
-        Number of repetitions of splits or random starts.
-    datasets : tuple of str or None
-        Only these data sets; None for all.
-    options : dict
-        Whatever else an experiment lets one choose.
+    Results of sizes with different names are not mixed. ``repeats`` counts repetitions of splits or
+    random starts, ``datasets`` is None for all, and ``options`` are those of the experiments.
     """
 
     name: str = "standard"
@@ -111,18 +103,9 @@ class Declaration:
 
 @dataclass(frozen=True)
 class RunTask:
-    """Work that is done and stored as a whole.
+    """Work that is done and stored as a whole: a method on a data set, for one split or start.
 
-    Attributes
-    ----------
-    experiment : str
-        Name of the experiment it belongs to.
-    dataset, method : str
-        What is run on what.
-    split : int
-        Which split of the data or which random start.
-    options : dict
-        Everything else that the result depends on; its values can be written as JSON.
+    ``options`` has everything else that the result depends on, in values that JSON can hold.
     """
 
     experiment: str
@@ -144,16 +127,9 @@ class RunTask:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure.
+    """One table or figure: its name for ``--only``, its tasks, and the function that does one.
 
-    Attributes
-    ----------
-    name : str
-        Short, for ``--only``.
-    tasks : callable
-        From a :class:`Size` to the list of tasks.
-    run : callable
-        From a task to its rows; a function of a module, so that other processes can import it.
+    ``run`` is a function of a module, so that other processes can import it.
     """
 
     name: str

@@ -9,7 +9,6 @@ import numpy as np
 
 from reproduction.accuracy import accuracy_rows
 from reproduction.declare import Experiment, Paper, Row, labels
-from reproduction.figures import method_panels, protocol_pictures
 from reproduction.kong2014_runs import (
     CONTENDERS,
     CONVEX,
@@ -31,8 +30,9 @@ from reproduction.kong2014_runs import (
     table_rows,
     table_tasks,
 )
-from reproduction.summaries import matching, mean_and_sd, means_by_protocol, standings
-from reproduction.tables import DASH, markdown_table, means_table, shown
+from reproduction.sections import accuracy_section
+from reproduction.summaries import matching, mean_and_sd
+from reproduction.tables import DASH, markdown_table, shown
 
 TABLE: dict[str, dict[str, list[float]]] = DECLARED.table("printed")
 VARIANTS = {"lpinf published": "published", "lpinf": "corrected"}
@@ -214,31 +214,10 @@ def settings_context(rows: Sequence[Row]) -> dict[str, Any] | None:
     }
 
 
-# ------------------------------------------------------------------------ Figures 2 and 3
-def _judged(
-    rows: Sequence[Row], figure: str, names: Mapping[str, str], what: str, judge: str
-) -> dict[str, Any]:
-    """Who stands where by one classifier, the means over k, and the curves."""
-    titles = labels(CONTENDERS if figure == "figure2" else LABEL_CONTENDERS)
-    metric = {"accuracy": "Accuracy", "macro_f1": "Macro-F1"}[what]
-    found = means_by_protocol(rows, names, titles, what=what, estimator=judge)
-    return {
-        "judge": judge,
-        "metric": metric,
-        "table": means_table(found, names, titles),
-        "standings": standings(found, names, titles, WATCHED),
-        "pictures": protocol_pictures(
-            f"kong2014-{figure}-{judge.lower().replace(' ', '-')}",
-            lambda p: method_panels(rows, names, titles, what=what, estimator=judge, protocol=p),
-            y=f"{metric}, %",
-            columns=2,
-        ),
-    }
-
-
+# ------------------------------------------------------------------------------- the page
 def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
     """Table 2, what its settings were, Figure 2 and Figure 3."""
-    table, accuracy = rows.get("table2", []), rows.get("figure2", [])
+    table = rows.get("table2", [])
     return {
         "near": f"{100 * NEAR:g} %",
         "n_features": N_FEATURES,
@@ -252,9 +231,29 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
         "n_scalings": len(SCALINGS),
         "n_codings": len(LABEL_CODES),
         "settings": settings_context(rows.get("settings", [])),
-        "figure2": [_judged(accuracy, "figure2", DATASETS, "accuracy", j) for j in ESTIMATORS],
+        "figure2": [
+            accuracy_section(
+                f"kong2014-figure2-{judge.lower().replace(' ', '-')}",
+                rows.get("figure2", []),
+                DATASETS,
+                labels(CONTENDERS),
+                WATCHED,
+                estimator=judge,
+                y="Accuracy, %",
+            )
+            for judge in ESTIMATORS
+        ],
         "figure3": [
-            _judged(rows.get("figure3", []), "figure3", MULTILABEL, "macro_f1", "linear SVM")
+            accuracy_section(
+                "kong2014-figure3-linear-svm",
+                rows.get("figure3", []),
+                MULTILABEL,
+                labels(LABEL_CONTENDERS),
+                WATCHED,
+                estimator="linear SVM",
+                what="macro_f1",
+                y="Macro-F1, %",
+            )
         ],
     }
 

@@ -116,7 +116,7 @@ def troubles(scores: Scores) -> dict[str, Any]:
     return {
         "tasks": len(tasks),
         "counts": [f"{count} {how}" for how, count in Counter(map(outcome, bad)).items()],
-        "table": markdown_table(["method", "how it ended", "sets", "which"], lines),
+        "lines": lines,
         "errors": [(text[:_LENGTH], count) for text, count in errors.most_common(_TOLD)],
     }
 
@@ -128,15 +128,11 @@ def ranks_context(scores: Scores, name: str) -> dict[str, Any] | None:
     if overall is None:
         return None
     columns = {
-        "all": overall,
-        **{judge: scores.comparison(judge=judge) for judge in JUDGES},
-        **{f"k = {k}": scores.comparison(k=k) for k in scores.ks},
+        "all": scores.mean_ranks(scores.ranked),
+        **{judge: scores.mean_ranks(scores.ranked, judge=judge) for judge in JUDGES},
+        **{f"k = {k}": scores.mean_ranks(scores.ranked, k=k) for k in scores.ks},
     }
-    ranks = {
-        title: dict(zip(result.methods, result.mean_ranks.tolist(), strict=True))
-        for title, result in columns.items()
-        if result is not None
-    }
+    ranks = {title: own for title, own in columns.items() if own}
     lines = []
     for method in overall.methods:
         cells = [
@@ -149,24 +145,22 @@ def ranks_context(scores: Scores, name: str) -> dict[str, Any] | None:
         "result": overall,
         "shared": sum(len(group) > 1 for group in scores.blocks()),
         "table": markdown_table(["method", "family", *ranks], lines),
-        "deep": deep_table(scores),
+        "deep": deep_ranks(scores),
         "picture": Picture(f"{name}-ranks", critical_difference(overall)),
     }
 
 
-def deep_table(scores: Scores) -> str | None:
+def deep_ranks(scores: Scores) -> list[list[Any]]:
     """Methods that were run on some sets only: their mean rank among all on those."""
     lines = []
     for at, name in enumerate(scores.methods):
         if at not in scores.ranked:
             sets = [i for i in scores.complete if scores.seen[i, at]]
-            result = scores.compared_on([*scores.ranked, at], sets)
-            if result is not None:
-                ranks = dict(zip(result.methods, result.mean_ranks, strict=True))
+            ranks = scores.mean_ranks([*scores.ranked, at], sets)
+            if ranks:
                 cells = [f"{ranks[name]:.1f}", f"{ranks.get(OUR_METHOD, np.nan):.1f}"]
                 lines.append([label(name), len(sets), *cells, len(ranks)])
-    header = ["method", "sets", "mean rank", "TopK's there", "methods"]
-    return markdown_table(header, lines) if lines else None
+    return lines
 
 
 def against_context(scores: Scores) -> dict[str, Any] | None:
@@ -179,14 +173,13 @@ def against_context(scores: Scores) -> dict[str, Any] | None:
         [label(rival.name), rival.sets, rival.worse, rival.better, f"{rival.p:.2g}"]
         for rival in sorted(found, key=lambda rival: rival.worse - rival.better)
     ]
-    header = ["rival", "sets", "where TopK is better", "where it is worse", "p"]
     return {
         "rivals": len(found),
         "behind": sum(rival.better < rival.worse for rival in clear),
         "ahead": [label(rival.name) for rival in clear if rival.better > rival.worse],
         # The least p of n sets is that of winning on all of them.
         "few": len(found) * 2.0 ** (1 - max(rival.sets for rival in found)) >= 0.05,
-        "table": markdown_table(header, lines),
+        "lines": lines,
     }
 
 

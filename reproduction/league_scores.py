@@ -173,23 +173,25 @@ class Scores:
         table = table[~np.isnan(table).all(axis=1)]
         return np.where(np.isnan(table), _NONE, table)
 
-    def comparison(self, **which: Any) -> Comparison | None:
+    def comparison(self) -> Comparison | None:
         """The ranked methods over the groups of complete sets; None if there is too little."""
-        return self._compared(self.ranked, self.blocks(), **which)
-
-    def compared_on(self, methods: Sequence[int], datasets: Sequence[int]) -> Comparison | None:
-        """The same for other methods and data sets."""
-        return self._compared(methods, self.blocks(datasets))
-
-    def _compared(
-        self, methods: Sequence[int], groups: list[list[int]], **which: Any
-    ) -> Comparison | None:
-        if len(methods) < 2 or not groups:
+        if not self.mean_ranks(self.ranked):
             return None
+        table = self.by_block(self.ranked, self.blocks())
+        return compare_over_datasets(table, [self.methods[at] for at in self.ranked])
+
+    def mean_ranks(
+        self, methods: Sequence[int], datasets: Sequence[int] | None = None, **which: Any
+    ) -> dict[str, float]:
+        """Mean ranks over groups of data sets; empty if there is too little to compare."""
+        groups = self.blocks(datasets)
+        if len(methods) < 2 or not groups:
+            return {}
         table = self.by_block(methods, groups, **which)
         if len(table) < 2:
-            return None
-        return compare_over_datasets(table, [self.methods[at] for at in methods])
+            return {}
+        ranks = rankdata(-table, axis=1).mean(axis=0).tolist()
+        return dict(zip((self.methods[at] for at in methods), ranks, strict=True))
 
     def places(self, **which: Any) -> Array:
         """Place of every method on every data set, 1 the best; NaN where it was not run."""

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from reproduction.declare import Paper, Row
 from reproduction.figures import Picture
+from reproduction.tables import markdown_table, shown, spread
 from rowsparse._files import write_whole
+from rowsparse._text import joined
 
 
 def write_page(paper: Paper, rows: Mapping[str, list[Row]], folder: Path) -> Path:
     """Write the page of a paper and its pictures, from rows by experiment; the page's path.
 
     Templates see, beside what ``paper.page`` returns, these filters: ``fmt(".1f")`` as Python's
-    format, ``listed`` for names with values, ``joined`` for words in a sentence, and
-    ``picture(caption)``, which draws.
+    format, ``shown(".1f")`` with a dash for none, ``spread`` for mean ± standard deviation,
+    ``median``, ``listed`` for names with values, ``joined`` for words in a sentence,
+    ``table("data | k")`` for lines under a header, and ``picture(caption)``, which draws.
     """
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -36,13 +40,18 @@ def write_page(paper: Paper, rows: Mapping[str, list[Row]], folder: Path) -> Pat
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"fmt": format, "listed": listed, "joined": joined, "picture": picture}
+    environment.filters |= {"fmt": format, "shown": shown, "spread": spread, "picture": picture}
+    environment.filters |= {"listed": listed, "joined": joined, "table": _table, "median": median}
     text = environment.get_template(f"{paper.name}.md").render(paper.page(rows))
     # Parts that are left out leave their blank lines behind.
     text = re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
     page = folder / f"{paper.name}.md"
     write_whole(page, lambda temporary: temporary.write_text(text, encoding="utf-8"))
     return page
+
+
+def _table(lines: Iterable[Sequence[Any]], header: str) -> str:
+    return markdown_table(header.split(" | "), lines)
 
 
 def listed(values: Mapping[str, Any]) -> str:
@@ -52,13 +61,3 @@ def listed(values: Mapping[str, Any]) -> str:
     'Yale: 1; USPS: 2'
     """
     return "; ".join(f"{name}: {value}" for name, value in values.items())
-
-
-def joined(words: Iterable[object]) -> str:
-    """Words in a sentence.
-
-    >>> joined(["a", "b", "c"])
-    'a, b and c'
-    """
-    *most, last = [str(word) for word in words] or [""]
-    return f"{', '.join(most)} and {last}" if most else last

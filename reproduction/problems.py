@@ -8,7 +8,7 @@ import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse.rows import row_norms
-from rowsparse.solvers.l21.problem import geometric_median
+from rowsparse.solvers.losses.l21 import geometric_median
 
 
 def class_matrix(y: Array, labels: str = "one-hot") -> Array:

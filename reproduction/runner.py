@@ -57,27 +57,8 @@ def run_paper(
 ) -> int:
     """Do all tasks of a paper that are not done; how many failed.
 
-    Parameters
-    ----------
-    paper : Paper
-        What to run.
-    store : ResultStore
-        Where results are kept; what it has is not run again.
-    size : Size
-        How much of it.
-    only : str, optional
-        Name of a single experiment.
-    n_jobs : int, default=1
-        Number of processes.
-    time_limit : float, optional
-        Seconds that one task may take; it is then stored as failed.
-    progress : callable
-        Told after every task.
-
-    Returns
-    -------
-    int
-        Number of tasks that ended in an error; the error is in their row.
+    ``only`` names a single experiment. A task that takes more than ``time_limit`` seconds counts as
+    failed; the row of a failed task has its error. ``progress`` is called after every task.
     """
     work = pending(paper, store, size, only)
     start, failed = time.perf_counter(), 0

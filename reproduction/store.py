@@ -9,7 +9,6 @@ import math
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from reproduction.declare import Row, RunTask
@@ -28,20 +27,9 @@ _DIGITS = 6
 class ResultStore:
     """A file of finished tasks; a killed run loses only what was running.
 
-    Parameters
-    ----------
-    path : path
-        An SQLite file, made if it is not there.
-    size : str
-        Which size of the experiments; results of different sizes are kept apart.
+    ``size`` names the size of the experiments: results of different sizes are kept apart. All
+    methods raise ValueError if the file is damaged, of another kind, or cannot be used.
 
-    Raises
-    ------
-    ValueError
-        Here and in all methods, if the file is damaged or of another kind, or cannot be used.
-
-    Examples
-    --------
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> with ResultStore(Path(folder.name) / "results.db", "quick") as store:
@@ -64,22 +52,13 @@ class ResultStore:
             self._execute("PRAGMA synchronous=NORMAL")
             self._execute(_SCHEMA)
         except ValueError:
-            self.close()
+            self._connection.close()
             raise
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
+    def __exit__(self, *error: object) -> None:
         self._connection.close()
 
     def _execute(self, command: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -134,13 +113,6 @@ class ResultStore:
         )
         return [row for (text,) in found for row in self._parsed(text)]
 
-    def seconds(self) -> float:
-        """Time that all finished tasks took."""
-        total = self._execute(
-            "SELECT COALESCE(SUM(seconds), 0) FROM tasks WHERE size = ?", self.size
-        )
-        return float(total[0][0])
-
     def write_text(self, path: Path, experiments: Iterable[str]) -> None:
         """Write the rows as lines of JSON or as a CSV file: one line a row, six digits."""
         rows = [
@@ -157,10 +129,14 @@ class ResultStore:
 def read_rows(path: Path) -> dict[str, list[Row]]:
     """Rows by experiment, from what :meth:`ResultStore.write_text` wrote."""
     found: dict[str, list[Row]] = {}
+    rows: list[Row]
     try:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".csv":
-            rows = [_from_csv(row) for row in csv.DictReader(io.StringIO(text))]
+            rows = [
+                {name: _value(cell) for name, cell in row.items() if cell != ""}
+                for row in csv.DictReader(io.StringIO(text))
+            ]
         else:
             rows = [json.loads(line) for line in text.splitlines()]
         for row in rows:
@@ -181,10 +157,6 @@ def _as_csv(rows: list[Row]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return file.getvalue()
-
-
-def _from_csv(row: dict[str, str]) -> Row:
-    return {name: _value(text) for name, text in row.items() if text != ""}
 
 
 def _value(text: str) -> str | int | float:

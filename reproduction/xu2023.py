@@ -11,7 +11,7 @@ from reproduction.accuracy import accuracy_rows
 from reproduction.declare import Experiment, Paper, Row
 from reproduction.figures import Line, Panels, Picture, curves
 from reproduction.summaries import matching
-from reproduction.tables import DASH, markdown_table, shown, spread
+from reproduction.tables import DASH
 from reproduction.xu2023_accuracy import (
     DEEP,
     accuracy_context,
@@ -85,58 +85,18 @@ def _count(family: str, runs: Sequence[Row | None]) -> str:
     return f"{sum(fits(row, TABLE[d][family][k]) for (d, k), row in there)} of {len(there)}"
 
 
-def _cell(row: Row | None, what: str = "objectives") -> str:
-    return spread([] if row is None else row[what])
-
-
-def _printed(dataset: str, family: str, k: int) -> str:
-    mean, sd = TABLE[dataset][family][k]
-    return f"{mean:g} ± {sd:g}"
-
-
-def _table(ends: Ends) -> str:
-    header = ["data", "k", "printed", "CD-LSR, published", "refitted", "CD-LSR, corrected"]
-    header += ["its best start", "TopK", "no feature"]
-    lines = []
-    for dataset, k in CELLS:
-        names = ("cdlsr published", "cdlsr", "topk")
-        published, corrected, topk = (ends.get((dataset, name, k)) for name in names)
-        lines.append(
-            [
-                DATASETS[dataset],
-                k,
-                _printed(dataset, "cdlsr", k),
-                _cell(published),
-                _cell(published, "refitted"),
-                _cell(corrected),
-                shown(min(corrected["objectives"]) if corrected else None, ".2f"),
-                _cell(topk),
-                shown(published["total"] if published else None, ".2f"),
-            ]
-        )
-    return markdown_table(header, lines)
-
-
-def _rivals(ends: Ends) -> str:
-    header = ["data", "k", "IPFS, printed", "here", "ridge 1e-5", "PGD, printed", "best step"]
-    header += ["RPFS, printed", "best setting", "refitted", "random features"]
-    lines = []
-    for dataset, k in CELLS:
-        found = {name: best_setting(ends, dataset, name, k) for name in RIVALS}
-        pairs = {name: [_printed(dataset, name, k), _cell(row)] for name, row in found.items()}
-        lines.append(
-            [
-                DATASETS[dataset],
-                k,
-                *pairs["ipfs"],
-                _cell(ends.get((dataset, IPFS_RIDGE, k))),
-                *pairs["projectedgradient"],
-                *pairs["rpfs"],
-                _cell(found["rpfs"], "refitted"),
-                _cell(ends.get((dataset, "random", k))),
-            ]
-        )
-    return markdown_table(header, lines)
+def _cells(ends: Ends) -> list[dict[str, Any]]:
+    """The lines of Table 2, with the best setting of each rival."""
+    return [
+        {
+            "title": DATASETS[dataset],
+            "k": k,
+            "printed": {name: own[k] for name, own in TABLE[dataset].items()},
+            "runs": {name: ends.get((dataset, name, k)) for name in RUNS},
+            "best": {name: best_setting(ends, dataset, name, k) for name in RIVALS},
+        }
+        for dataset, k in CELLS
+    ]
 
 
 def claims(ends: Ends) -> dict[str, Any]:
@@ -179,18 +139,15 @@ def claims(ends: Ends) -> dict[str, Any]:
     }
 
 
-def _settings(ends: Ends) -> str | None:
+def _settings(ends: Ends) -> list[list[str]]:
     """One line a setting of PGD, RPFS and IPFS."""
-    header = ["setting", *(f"{DATASETS[d]}, k = {k}" for d, k in CELLS), "cells that fit"]
     lines = []
     for name, run in RUNS.items():
         found = [ends.get((dataset, name, k)) for dataset, k in CELLS]
         if run.selector in RIVALS and any(found):
-            means = [
-                shown(float(np.mean(row["objectives"])) if row else None, ".4g") for row in found
-            ]
+            means = [f"{np.mean(row['objectives']):.4g}" if row else DASH for row in found]
             lines.append([run.label, *means, _count(run.selector, found)])
-    return markdown_table(header, lines) if lines else None
+    return lines
 
 
 def table_context(rows: Sequence[Row]) -> dict[str, Any]:
@@ -200,10 +157,10 @@ def table_context(rows: Sequence[Row]) -> dict[str, Any]:
     names = {"cdlsr": "CD-LSR", **RIVALS, "random": "random features", "topk": "TopK"}
     return {
         "starts": [f"{label} {counts[name]}" for name, label in names.items() if name in counts],
-        "table": _table(ends),
-        "rivals": _rivals(ends),
+        "cells": _cells(ends),
         "claims": claims(ends),
         "settings": _settings(ends),
+        "header": " | ".join(f"{DATASETS[d]}, k = {k}" for d, k in CELLS),
     }
 
 
@@ -274,25 +231,20 @@ def _curve(row: Row) -> Line | None:
 
 
 def _figure5(rows: Sequence[Row]) -> dict[str, Any]:
-    lines = []
-    for row in rows:
-        if "share" in row and row["method"] != "topk":
-            starts, iterations = len(row["iterations"]), row["iterations"]
-            where = [DATASETS[row["dataset"]], TIME_LABELS[row["method"]], starts]
-            counts = [f"{row['converged']} of {starts}", f"{row['rises']} of {starts}"]
-            lines.append([*where, f"{np.median(iterations):g}", max(iterations), *counts])
-    header = ["data", "method", "starts", "iterations, median", "most", "converged", "ever rises"]
     panels = convergence_panels(rows)
     draw = curves(panels, x="log10 of the iteration", y="share of the loss without features")
     return {
-        "table": markdown_table(header, lines) if lines else None,
+        "lines": [
+            (DATASETS[row["dataset"]], TIME_LABELS[row["method"]], row)
+            for row in rows
+            if "share" in row and row["method"] != "topk"
+        ],
         "picture": Picture("xu2023-figure5", draw) if panels else None,
     }
 
 
 def table3_context(rows: Sequence[Row]) -> dict[str, Any] | None:
     """Seconds and ratios to CD-LSR as published, of the same data in the same process."""
-    header = ["data", "method", "printed, s", "ratio", "here, s", "of the processor", "ratio"]
     lines, factors, agree = [], [], 0
     for dataset, printed in SECONDS.items():
         own = {row["method"]: row for row in matching(rows, dataset=dataset)}
@@ -314,7 +266,7 @@ def table3_context(rows: Sequence[Row]) -> dict[str, Any] | None:
     if not factors:
         return None
     return {
-        "table": markdown_table([*header, "squared loss"], lines),
+        "lines": lines,
         "agree": agree,
         "cells": len(factors),
         "times": float(np.exp(np.mean(np.log(factors)))),

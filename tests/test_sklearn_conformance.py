@@ -1,14 +1,19 @@
-"""Every selector follows scikit-learn's conventions in full."""
+"""Every selector follows scikit-learn's conventions in full: its own checks of estimators."""
+
+from __future__ import annotations
+
+from typing import Any
 
 import pytest
+from sklearn.feature_selection import SelectKBest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rowsparse import list_selectors, selector_info
+from rowsparse import StabilitySelection, TopK, TopKCV, list_selectors, selector_info
 
-from .selectors.cases import FAST, all_selectors, factory, installed
+from .selectors.cases import FAST, factory, installed
 
-# Beside the default of each selector, by its name in the registry.
-VARIANTS = {
+# Settings other than the defaults, by the name in the registry.
+VARIANTS: dict[str, list[dict[str, Any]]] = {
     **{name: [{"variant": "published"}] for name in ("rfs", "rpfs", "lpinf", "nmapg", "cdlsr")},
     "s2dfs": [{"variant": "published"}],
     "ilfs": [{"tokens": "plsa"}],
@@ -18,14 +23,6 @@ VARIANTS = {
     "topk": [{"certify": True}, {"loss": "l21", "n_restarts": 1}],
 }
 
-SELECTORS = [make() for make in all_selectors(2).values()]
-SELECTORS += [
-    factory(name, 2, **FAST.get(name, {}))(**options)
-    for name, variants in VARIANTS.items()
-    for options in variants
-]
-
-
 # These two checks leave nine samples, of rank 8 once centred. Ten features are more than that:
 # which ones a method without a ridge ends with changes with the last digit of X, weights or not.
 ARBITRARY = dict.fromkeys(
@@ -34,15 +31,39 @@ ARBITRARY = dict.fromkeys(
 )
 WITHOUT_RIDGE = ("IPFS", "LpInf", "RPFS")
 
+NAMES = [name for name in list_selectors() if installed(name)]
+MAKE = {name: factory(name, 2, **FAST.get(name, {})) for name in NAMES}
+TWO_FEATURES = [
+    *(make() for make in MAKE.values()),
+    TopKCV(k_max=2, cv=2, n_restarts=0),
+    StabilitySelection(TopK(2, n_restarts=0), n_subsamples=2),
+]
+OTHERS = [MAKE[name](**options) for name, several in VARIANTS.items() for options in several]
+WITHOUT_ARGUMENTS = [
+    *(selector_info(name).cls(**FAST.get(name, {})) for name in NAMES),
+    TopKCV(),
+    StabilitySelection(n_subsamples=10),
+    StabilitySelection(SelectKBest(k=1), n_subsamples=4),
+]
 
-@parametrize_with_checks(SELECTORS)
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(TWO_FEATURES)
 def test_scikit_learn_conformance(estimator, check):
     check(estimator)
 
 
-@pytest.mark.filterwarnings("ignore:n_features_to_select=10 is greater")
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(OTHERS)
+def test_scikit_learn_conformance_of_other_settings(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
-    [selector_info(name).cls(**FAST.get(name, {})) for name in list_selectors() if installed(name)],
+    WITHOUT_ARGUMENTS,
     expected_failed_checks=lambda e: ARBITRARY if type(e).__name__ in WITHOUT_RIDGE else {},
 )
 def test_scikit_learn_conformance_without_arguments(estimator, check):

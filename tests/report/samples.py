@@ -74,7 +74,9 @@ def digits() -> SelectionResult:
     picked = sorted(selector.get_support(indices=True), key=lambda j: -selector.scores_[j])
     coef = selector.coef_ if selector.coef_.shape[0] == 10 else selector.coef_.T
     coef = coef * X.std(axis=0)
-    correlation = np.nan_to_num(np.corrcoef(X[:, picked], rowvar=False))
+    with np.errstate(invalid="ignore"):
+        correlation = np.nan_to_num(np.corrcoef(X, rowvar=False))
+    left_out = [j for j in range(64) if j not in picked]
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200))
     predicted = cross_val_predict(model, X[:, picked], y, cv=3)
     counts = confusion_matrix(y, predicted)
@@ -137,18 +139,11 @@ def digits() -> SelectionResult:
         baseline_score=0.953,
         chance_score=0.102,
         curve=KCurve("accuracy", ks, mean, sd, None, 20, 10),
-        correlation=correlation,
+        correlation=correlation[np.ix_(picked, picked)],
         alternatives=tuple(
             tuple(
-                Alternative(names[int(other)], float(value))
-                for other, value in sorted(
-                    (
-                        (o, np.corrcoef(X[:, j], X[:, o])[0, 1])
-                        for o in range(64)
-                        if o not in picked and X[:, o].std() > 0
-                    ),
-                    key=lambda pair: -abs(pair[1]),
-                )[:3]
+                Alternative(names[other], float(correlation[j, other]))
+                for other in sorted(left_out, key=lambda o: -abs(correlation[j, o]))[:3]
             )
             for j in picked
         ),

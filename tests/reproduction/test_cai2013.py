@@ -107,6 +107,7 @@ def test_a_row_holds_what_the_selector_says(benchmark_data):
     assert len(row["supports"]) == 2
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("plain", "doubled", "constant", "answer"),
     [

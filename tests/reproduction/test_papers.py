@@ -32,6 +32,7 @@ def test_a_page_without_results_can_be_made(name, tmp_path):
     assert page.read_text().startswith("# ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_first_task_of_each_experiment_runs(name, tmp_path, benchmark_data):
     paper = get_paper(name)
@@ -48,8 +49,8 @@ def test_the_first_task_of_each_experiment_runs(name, tmp_path, benchmark_data):
     write_page(paper, kept, tmp_path / "docs")
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("rows", KEPT, ids=lambda path: path.stem)
+@pytest.mark.usefixtures("undrawn")
 def test_kept_pages_are_those_of_their_rows(rows, tmp_path):
     page = write_page(get_paper(rows.stem), read_rows(rows), tmp_path)
     assert page.read_text() == rows.with_suffix(".md").read_text(), (

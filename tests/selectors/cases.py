@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from inspect import getdoc
 from typing import Any
 
+import numpy as np
+
 from rowsparse import get_selector, list_selectors, selector_info
 from rowsparse.selectors.base.selector import LinearSelector
 
@@ -18,7 +20,7 @@ EXTRA_MODULES = {"deep": "torch"}
 
 # Settings that make a method fast on small problems, by its name in the registry.
 FAST: dict[str, dict[str, Any]] = {
-    "rpfs": {"rho": 1.2},
+    "rpfs": {"rho": 1.5},
     "cdlsr": {"n_restarts": 4},
     "ipfs": {"rho": 1.2},
     "fspca": {"n_components": 2},
@@ -64,3 +66,42 @@ def documented(cls: type, section: str) -> dict[str, str]:
     headers = [line for line in found[1].split("\n") if not line.startswith(" ")]
     split = [header.partition(" : ") for header in headers]
     return {name: kind for names, _, kind in split for name in names.split(", ")}
+
+
+def numbers_of_three(
+    seed: int = 0, n: int = 120, d: int = 15, noise: float = 0.5
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers that depend on columns 2, 7 and 11."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * np.linspace(0.5, 3, d) + 1.0
+    y = 2 * X[:, 2] - 1.5 * X[:, 7] + X[:, 11] + noise * rng.standard_normal(n)
+    return X, y
+
+
+def classes_of_two(seed: int = 0, n: int = 120, d: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    """Three classes that columns 1 and 4 tell apart."""
+    rng = np.random.default_rng(seed)
+    y = np.array(["a", "b", "c"])[rng.permutation(np.arange(n) % 3)]
+    X = rng.standard_normal((n, d))
+    X[:, 1] += 3 * (y == "a")
+    X[:, 4] += 3 * (y == "b")
+    return X, y
+
+
+def three_classes(n: int = 60, d: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Three classes that the first two columns tell apart, in columns of different units."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    X = rng.standard_normal((n, d))
+    X[:, :2] += 2.0 * np.array([[1, 0], [0, 1], [-1, -1]])[y]
+    return X * np.linspace(0.5, 2.0, d) + 1.0, y
+
+
+def residuals(selector: Any, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """What the model of a selector leaves of the 0/1 targets of the classes."""
+    return np.eye(y.max() + 1)[y] - X @ selector.coef_.T - selector.intercept_
+
+
+def scaled_rows(selector: Any, X: np.ndarray) -> np.ndarray:
+    """The coefficients (d x c) of the standardised columns."""
+    return np.asarray(selector.coef_.T * X.std(axis=0)[:, None])

@@ -68,6 +68,11 @@ class Step:
 Steps = Mapping[int, Sequence[Step]]
 
 
+def bounded(dual: Dual | None) -> Step:
+    """The step that bounds a set of choices by a dual point, or by 0 without one."""
+    return Step(Kind.OPEN) if dual is None else Step(Kind.BOUND, dual)
+
+
 def in_order(steps: Steps, duals: Mapping[int, Dual | None]) -> list[Step]:
     """The steps of a whole tree in the order of the stack, from those of its nodes.
 
@@ -79,8 +84,7 @@ def in_order(steps: Steps, duals: Mapping[int, Dual | None]) -> list[Step]:
         key = stack.pop()
         chain = steps.get(key)
         if chain is None:
-            dual = duals.get(key)
-            ordered.append(Step(Kind.OPEN) if dual is None else Step(Kind.BOUND, dual))
+            ordered.append(bounded(duals.get(key)))
             continue
         ordered.extend(chain)
         for step in chain:
@@ -95,5 +99,4 @@ def root_alone(steps: Steps) -> list[Step]:
         return [Step(Kind.OPEN)]
     if not any(step.children for step in chain):
         return list(chain)
-    dual = chain[0].dual
-    return [Step(Kind.OPEN) if dual is None else Step(Kind.BOUND, dual)]
+    return [bounded(chain[0].dual)]

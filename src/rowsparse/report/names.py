@@ -93,7 +93,7 @@ def _visible(character: str) -> str:
     if code < 0x20 or code == 0x7F:
         return repr(character)[1:-1]
     hidden = unicodedata.category(character) in _INVISIBLE and character not in _JOINERS
-    # The second is no character at all, and not allowed in XML.
+    # Code points that end in FFFE or FFFF are no characters, and not allowed in XML.
     if hidden or code & 0xFFFE == 0xFFFE:
         return f"⟨U+{code:04X}⟩"
     return character

@@ -185,8 +185,6 @@ def _says_something(gap: float) -> bool:
 
 def stability_word(value: float) -> str:
     """A word for a stability."""
-    if not math.isfinite(value):
-        return "unknown"
     poor, excellent = STABILITY_ZONES
     return "low" if value < poor else "fair" if value < excellent else "high"
 

@@ -10,7 +10,7 @@ from inspect import getdoc, signature
 from typing import Any, TypeVar
 
 from rowsparse._validation import check_choice
-from rowsparse.selectors.base.docstrings import filled_docstring
+from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.targets import TASKS
 
 __all__ = ["KINDS", "SelectorInfo", "get_selector", "list_selectors", "register", "selector_info"]

@@ -1,4 +1,4 @@
-"""Accelerated proximal gradient loops for any smooth loss and row penalty, and two losses.
+"""Accelerated proximal gradient loops for any smooth loss and row penalty.
 
 Both loops minimise F(W) = f(W) + penalty(W), where f depends on W through a linear product P.
 The product of a combination is the combination of the products, so that one product and one
@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
-from scipy.linalg import eigh, lstsq
+from scipy.linalg import eigh
 
-from rowsparse._arrays import Array, Index
-from rowsparse.design import Design
-from rowsparse.rows import huber_rows, row_norms, unit_ball_rows
-from rowsparse.solvers.ridge import ridge_coefficients
+from rowsparse._arrays import Array
 from rowsparse.solvers.solution import Monitor
 
 # Iterations between two calls of a stopping rule that costs as much as an iteration.
@@ -26,10 +22,8 @@ CHECK_EVERY = 5
 _ROUNDING = 1e-14
 # Longest adaptive step, as the share of the safe curvature that it may fall to.
 _LEAST_CURVATURE = 1e-3
-# Gram matrices of up to this many rows cost little even where n is small.
-_GRAM_ROWS = 500
-# Entries of X that are looked at at a time.
-_BLOCK_ENTRIES = 1 << 20
+# Weight of the past in the running mean of F.
+_ETA = 0.9
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -147,7 +141,6 @@ def nonmonotone_apg(
     tol: float,
     max_iter: int,
     monitor: Monitor,
-    eta: float = 0.9,
     adaptive: bool = False,
 ) -> Descent:
     """Nonmonotone accelerated proximal gradient (Li and Lin 2015; An et al. 2021).
@@ -188,8 +181,8 @@ def nonmonotone_apg(
                 new, P_new, F = V, PV, FV
         last, P_last, W, P = W, P, new, P_new
         t0, t1 = t1, (1.0 + np.sqrt(4.0 * t1 * t1 + 1.0)) / 2.0
-        q_next = eta * q + 1.0
-        mean, q = (eta * q * mean + F) / q_next, q_next
+        q_next = _ETA * q + 1.0
+        mean, q = (_ETA * q * mean + F) / q_next, q_next
         if run.objective >= F:
             run.W, run.objective = W, F
         run.history.append(F)
@@ -205,158 +198,6 @@ def _spectral(moved: Array, turned: Array, most: float) -> float:
     if along <= 0.0:
         return most
     return float(np.clip(np.vdot(turned, turned) / along, _LEAST_CURVATURE * most, most))
-
-
-@dataclass(frozen=True)
-class SquaredLoss:
-    """1/2||Y - XW||_F^2, on all rows of W or on some.
-
-    ``n_samples`` is the sum of the sample weights, whose square roots the rows carry; None for n.
-    """
-
-    design: Design
-    Y: Array
-    n_samples: float | None = None
-
-    @cached_property
-    def correlations(self) -> Array:
-        """X'Y."""
-        return self.design.rmatmul(self.Y)
-
-    @cached_property
-    def at_zero(self) -> float:
-        """The loss of W = 0."""
-        return 0.5 * float(np.sum(self.Y**2))
-
-    @property
-    def gram_rows(self) -> int:
-        """Most rows for which a Gram matrix makes iterations cheaper than products with X."""
-        return max(2 * self.design.shape[0], _GRAM_ROWS)
-
-    def residual(self, W: Array) -> Array:
-        """Y - XW, by the non-zero rows if they are few."""
-        active = np.flatnonzero(W.any(axis=1))
-        if 2 * active.size > W.shape[0]:
-            return self.Y - self.design.matmul(W)
-        return np.asarray(self.Y - self.design.columns(active) @ W[active])
-
-    def ridge(self) -> Array:
-        """Ridge regression, with parameter 1 for columns of norm sqrt(n)."""
-        n = self.design.shape[0] if self.n_samples is None else self.n_samples
-        weight = max(float(np.mean(self.design.column_norms() ** 2)) / n, _TINY)
-        return ridge_coefficients(self.design, self.Y, weight)
-
-    def refitted(self, support: Index) -> float:
-        """||Y - X_S B||_F at the least-squares B."""
-        X = self.design.columns(support).astype(np.float64, copy=False)
-        B = lstsq(X, self.Y, lapack_driver="gelsy")[0]
-        return float(np.linalg.norm(self.Y - X @ B))
-
-    def composite(
-        self,
-        active: Index,
-        penalty: Callable[[Array], float],
-        prox: Callable[[Array, float], Array],
-    ) -> Composite:
-        """The loss with a penalty, on the rows ``active``; the others are zero."""
-        n, d = self.design.shape
-        B = self.correlations[active]
-
-        if active.size > self.gram_rows:
-
-            def product(W: Array) -> Array:
-                full = np.zeros((d, W.shape[1]))
-                full[active] = W
-                return self.design.matmul(full)
-
-            return Composite(
-                product=product,
-                value=lambda W, P: 0.5 * float(np.sum((self.Y - P) ** 2)),
-                gradient=lambda W, P: self.design.rmatmul(P)[active] - B,
-                penalty=penalty,
-                prox=prox,
-                lipschitz=self.design.spectral_norm() ** 2,
-            )
-        X = self.design.columns(active).astype(np.float64, copy=False)
-        gram = X.T @ X
-        return Composite(
-            product=lambda W: gram @ W,
-            value=lambda W, P: 0.5 * float(np.vdot(W, P)) - float(np.vdot(W, B)) + self.at_zero,
-            gradient=lambda W, P: P - B,
-            penalty=penalty,
-            prox=prox,
-            lipschitz=largest_eigenvalue(gram if active.size <= n else X @ X.T),
-        )
-
-
-@dataclass(frozen=True)
-class SmoothedLoss:
-    """sum_i omega_i h_mu(||x_i W + b - y_i||), b being a last row of W where there is one.
-
-    With an intercept X is centred by its weighted means, which only shifts b: the constant
-    column is then orthogonal to the others, and scaled to be as steep as they are.
-    """
-
-    design: Design
-    Y: Array
-    omega: Array
-    fit_intercept: bool
-
-    @cached_property
-    def means(self) -> Array:
-        """What is taken off the columns of X."""
-        if not self.fit_intercept:
-            return np.zeros(self.design.shape[1])
-        return self.design.weighted(self.omega, center=True)[1]
-
-    @cached_property
-    def exact_rho(self) -> float:
-        """max_j sum_i omega_i |x_ij|: the rho + gamma above which at most k rows are left."""
-        return self._over_columns(lambda block: self.omega @ block)
-
-    @cached_property
-    def largest(self) -> float:
-        """max |x_ij|."""
-        return self._over_columns(lambda block: block.max(axis=0, initial=0.0))
-
-    def _over_columns(self, measure: Callable[[Array], Array]) -> float:
-        """The largest measure of |x_j| over all columns."""
-        n, d = self.design.shape
-        step = max(1, _BLOCK_ENTRIES // max(n, 1))
-        largest = 0.0
-        for start in range(0, d, step):
-            columns = np.arange(start, min(start + step, d))
-            block = np.abs(self.design.columns(columns) - self.means[columns])
-            largest = max(largest, float(measure(block).max(initial=0.0)))
-        return largest
-
-    def slope(self, P: Array, mu: float) -> Array:
-        """Gradient in the predictions P; minus it is the dual point Theta."""
-        return self.omega[:, None] * unit_ball_rows((P - self.Y) / mu)
-
-    def value(self, P: Array, mu: float) -> float:
-        return float(self.omega @ huber_rows(row_norms(P - self.Y), mu))
-
-    def scores(self, Theta: Array) -> Array:
-        """||x_j' Theta|| of all features."""
-        G = self.design.rmatmul(Theta)
-        if self.fit_intercept:
-            G -= np.outer(self.means, Theta.sum(axis=0))
-        return np.asarray(row_norms(G))
-
-    def block(self, active: Index) -> tuple[Array, float]:
-        """The columns ``active`` (and the constant one), and their squared spectral norm."""
-        A = self.design.columns(active).astype(np.float64) - self.means[active]
-        mass = float(self.omega.sum())
-        steep = mass
-        if active.size:
-            root = np.sqrt(self.omega)[:, None] * A
-            steep = max(
-                largest_eigenvalue(root @ root.T if len(A) < active.size else root.T @ root), _TINY
-            )
-        if self.fit_intercept:
-            A = np.column_stack([A, np.full(len(A), np.sqrt(steep / mass))])
-        return A, steep
 
 
 def largest_eigenvalue(A: Array) -> float:

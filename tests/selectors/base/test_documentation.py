@@ -1,19 +1,87 @@
-"""Placeholders in docstrings become the entries that selectors share."""
+"""Docstrings are complete: every parameter with its default, every fitted attribute."""
 
 from __future__ import annotations
 
+import ast
 import re
+from inspect import Parameter, signature
+from typing import Any
 
+import numpy as np
 import pytest
 
-from rowsparse import list_selectors, selector_info
+from rowsparse import StabilitySelection, TopK, TopKCV, list_selectors, selector_info
 from rowsparse.selectors.base.documentation import filled_docstring
+from rowsparse.selectors.base.state import fitted_attributes
+from tests.selectors.cases import FAST, documented, installed
+
+CLASSES = [*(selector_info(name).cls for name in list_selectors()), TopKCV, StabilitySelection]
+
+# Settings beside the default that set further attributes, by the name of the class.
+SETTINGS: dict[str, list[dict[str, Any]]] = {
+    "RFS": [{"gamma": 1.0}, {"variant": "published"}],
+    "MTFS": [{"gamma": 1.0}],
+    "LpInf": [{"gamma": 1.0}, {"p": 1.0}, {"variant": "published"}],
+    "NmAPG": [{"variant": "published"}],
+    "RPFS": [{"variant": "published"}],
+    "CDLSR": [{"variant": "published"}],
+    "S2DFS": [{"variant": "published"}],
+    "ILFS": [{"tokens": "plsa"}],
+    "TopK": [{"certify": True}, {"loss": "l21"}],
+    "TopKCV": [{"rule": "ebic"}],
+    "ConcreteAutoencoder": [{"target": "y"}],
+}
+QUICK: dict[str, dict[str, Any]] = {
+    "TopKCV": {"k_max": 2, "cv": 2},
+    "StabilitySelection": {"selector": TopK(2), "n_subsamples": 2},
+}
 
 
-def test_a_placeholder_is_replaced_at_its_indentation():
+def documented_default(kind: str) -> Any:
+    if kind.endswith(", optional"):
+        return None
+    return ast.literal_eval(kind.rpartition("default=")[2])
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_every_parameter_has_an_entry_with_its_default(cls):
+    found = documented(cls, "Parameters")
+    parameters = signature(cls).parameters
+    assert set(found) == set(parameters)
+    defaults = {name: documented_default(kind) for name, kind in found.items()}
+    assert defaults == {name: p.default for name, p in parameters.items()}
+    assert Parameter.empty not in defaults.values()
+
+
+def fits(cls: type) -> list[Any]:
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 3
+    X = pd.DataFrame(rng.standard_normal((30, 5)) + np.eye(3, 5)[y], columns=list("abcde"))
+    fast = QUICK.get(cls.__name__)
+    if fast is None:
+        fast = {"n_features_to_select": 2} | FAST.get(cls.__name__.lower(), {})
+    return [cls(**fast | more).fit(X, y) for more in ({}, *SETTINGS.get(cls.__name__, []))]
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*non-zero rows")
+@pytest.mark.parametrize("cls", CLASSES)
+def test_every_fitted_attribute_has_an_entry(cls):
+    if cls.__name__.lower() in list_selectors() and not installed(cls.__name__.lower()):
+        pytest.skip("needs an extra")
+    found = {name for fitted in fits(cls) for name in fitted_attributes(fitted)}
+    assert set(documented(cls, "Attributes")) == found
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_no_placeholder_is_left(cls):
+    assert not re.search(r"^ *\{\w+\}$", cls.__doc__, re.M)
+
+
+def test_an_entry_has_the_indentation_of_its_placeholder_and_the_tasks_of_the_class():
     @filled_docstring
-    class Method:
-        """A method.
+    class Toy:
+        """Something.
 
         {task}
         """
@@ -21,24 +89,19 @@ def test_a_placeholder_is_replaced_at_its_indentation():
         tasks = ("classification", "multilabel")
         supervised = False
 
-    assert (
-        '        task : {"auto", "classification", "multilabel"}, default="auto"\n'
-        in Method.__doc__
-    )
-    assert '\n            What y holds, if it is given; "auto" follows' in Method.__doc__
+    header = '        task : {"auto", "classification", "multilabel"}, default="auto"\n'
+    assert header + "            What y holds, if it is given;" in Toy.__doc__
 
 
 def test_an_unknown_placeholder_is_an_error():
-    class Method:
-        """A method.
-
-        {nothing}
-        """
-
     with pytest.raises(KeyError, match="nothing"):
-        filled_docstring(Method)
+        filled_docstring(type("Toy", (), {"__doc__": "Something.\n\n    {nothing}\n"}))
 
 
-@pytest.mark.parametrize("name", list_selectors())
-def test_no_selector_keeps_a_placeholder(name):
-    assert not re.search(r"^ *\{\w+\}$", selector_info(name).cls.__doc__, re.MULTILINE)
+def test_a_class_without_a_docstring_stays_so():
+    # as all are under python -OO
+    assert filled_docstring(type("Bare", (), {"__doc__": None})).__doc__ is None
+
+
+def test_other_braces_are_left_alone():
+    assert documented(TopK, "Parameters")["loss"] == '{"squared", "l21"}, default="squared"'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ SELECTORS = all_selectors(3, linear=True)
 NAMES = sorted(SELECTORS)
 # Parameters with a value of their own, which means something else at every scale.
 PENALTIES = ("gamma", "ridge", "alpha")
+SEARCHING = ("MTFS", "SmoothedL20")
 
 SCALES = [1e155, 1e-155, 1e-160, 1e300, 1e-300, 1e60, 1e-60]
 
@@ -24,6 +26,12 @@ def data() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 8))
     return X, X[:, :3] @ rng.standard_normal((3, 2)) + 0.3 * rng.standard_normal((40, 2))
+
+
+@cache
+def ordinary(name: str, standardize: bool) -> Any:
+    """The selector fitted to the data as they are."""
+    return SELECTORS[name](standardize=standardize).fit(*data())
 
 
 def outcome(name: str, X: Any, y: Any, **options: Any) -> Any:
@@ -52,7 +60,7 @@ def outcome(name: str, X: Any, y: Any, **options: Any) -> Any:
 def test_the_unit_of_x_changes_nothing_or_is_refused(name, scale, standardize):
     X, y = data()
     found = outcome(name, X * scale, y, standardize=standardize)
-    plain = SELECTORS[name](standardize=standardize).fit(X, y)
+    plain = ordinary(name, standardize)
     given = any(getattr(plain, penalty, None) is not None for penalty in PENALTIES)
     if given and not standardize:
         return
@@ -70,7 +78,7 @@ def test_the_unit_of_x_changes_nothing_or_is_refused(name, scale, standardize):
 def test_the_unit_of_y_changes_nothing_or_is_refused(name, scale, standardize):
     X, y = data()
     found = outcome(name, X, y * scale, standardize=standardize)
-    plain = SELECTORS[name](standardize=standardize).fit(X, y)
+    plain = ordinary(name, standardize)
     squared = plain._objective_power() == 2
     assert (found is None) == (squared or scale == 1e-310)
     if found is not None:
@@ -79,8 +87,15 @@ def test_the_unit_of_y_changes_nothing_or_is_refused(name, scale, standardize):
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-@pytest.mark.parametrize("shape", [(40, 8), (15, 30)])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        # Their search for a penalty over sixty decades takes seconds.
+        pytest.param(name, shape, marks=[pytest.mark.long] * (name in SEARCHING and shape[0] > 20))
+        for name in NAMES
+        for shape in [(40, 8), (15, 30)]
+    ],
+)
 def test_columns_of_very_different_magnitudes_are_handled_or_refused(name, shape, intercept):
     rng = np.random.default_rng(0)
     X = rng.standard_normal(shape)

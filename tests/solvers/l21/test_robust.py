@@ -7,35 +7,19 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from rowsparse.design import make_design
 from rowsparse.rows import row_norms, top_rows
-from rowsparse.solvers.l21.refit import refit_l21
 from rowsparse.solvers.l21.robust import robust_topk
-from rowsparse.solvers.l21.robust_loss import RobustLoss
-from rowsparse.solvers.sparse.nmapg import nmapg
-from rowsparse.solvers.sparse.rfs import rfs
-from rowsparse.solvers.sparse.rpfs import rpfs
 from rowsparse.solvers.subset.exchange import forward
 from rowsparse.solvers.subset.gram import GramProblem
 from rowsparse.solvers.subset.support import SupportState
 
-
-def data(seed, n=24, d=9, classes=3):
-    """Classes that differ in a few features, with some labels wrong."""
-    rng = np.random.default_rng(seed)
-    y = rng.permutation(np.arange(n) % classes)
-    X = rng.standard_normal((n, d)) + 1.0
-    X[:, :classes] += 2.0 * np.eye(classes)[y]
-    y[: n // 8] = rng.integers(0, classes, n // 8)
-    return X, np.eye(classes)[y]
-
-
-def design_of(X, center=True):
-    return make_design(X, center=center, scale=False)[0]
+from ..cases import design_of, refit, solve_nmapg, solve_rfs, solve_rpfs, wrong_labels
 
 
 def solve(X, Y, k, seed=0, center=True, **options):
-    return robust_topk(design_of(X, center), Y, k, rng=np.random.default_rng(seed), **options)
+    options = {"gamma": 0.0, "fit_intercept": True, "include": (), "exclude": (), **options}
+    rng = np.random.default_rng(seed)
+    return robust_topk(design_of(X, center), Y, k, rng=rng, **{"n_restarts": 4, **options})
 
 
 def objective(X, Y, W, b, gamma=0.0, weights=None):
@@ -59,44 +43,42 @@ def least_squares_exchange(design, Y, k):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_against_enumeration_of_all_supports(classes, gamma):
     reached = 0
-    for seed in range(6):
-        X, Y = data(seed, n=20, d=8, classes=classes)
+    for seed in range(4):
+        X, Y = wrong_labels(seed, n=16, d=7, classes=classes)
         design = design_of(X)
         optimum = min(
-            refit_l21(design, Y, np.array(S), gamma=gamma, tol=1e-7).objective
-            for S in combinations(range(8), 3)
+            refit(design, Y, np.array(S), gamma=gamma, tol=1e-7).objective
+            for S in combinations(range(7), 3)
         )
         found = solve(X, Y, 3, gamma=gamma).objective
         assert found >= optimum * (1 - 1e-6)
         reached += found <= optimum * (1 + 1e-6)
-    assert reached >= 5
+    assert reached >= 3
 
 
 @pytest.mark.parametrize("k", [1, 5])
 def test_never_above_the_other_methods(k):
-    for seed in range(4):
-        X, Y = data(seed, n=40, d=60, classes=4)
+    for seed in range(3):
+        X, Y = wrong_labels(seed, n=30, d=40, classes=4)
         design = design_of(X)
         found = solve(X, Y, k)
         rivals = {
             "forward": forward(design, Y - Y.mean(axis=0), k),
             "exchange": least_squares_exchange(design, Y, k),
-            "rfs": top_rows(rfs(design, Y, None, k=k, tol=1e-4).scores, k),
-            "rpfs": rpfs(
-                design, Y, k, max_iter=150, n_restarts=0, rng=np.random.default_rng(0)
-            ).support,
+            "rfs": top_rows(solve_rfs(design, Y, None, k=k, tol=1e-4).scores, k),
+            "rpfs": solve_rpfs(design, Y, k, max_iter=150).support,
         }
         for name, support in rivals.items():
-            loss = refit_l21(design, Y, np.sort(support)).objective
+            loss = refit(design, Y, np.sort(support)).objective
             assert found.objective <= loss * (1 + 1e-7), name
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_with_a_penalty_never_above_nmapg(intercept):
-    for seed in range(3):
-        X, Y = data(seed, n=30, d=50)
+    for seed in range(2):
+        X, Y = wrong_labels(seed, n=24, d=30)
         found = solve(X, Y, 4, gamma=0.5, center=False, fit_intercept=intercept)
-        rival = nmapg(design_of(X, False), Y, 4, gamma=0.5, fit_intercept=intercept)
+        rival = solve_nmapg(design_of(X, False), Y, 4, gamma=0.5, fit_intercept=intercept)
         assert found.objective <= rival.objective * (1 + 1e-7)
         # The k strongest outsiders rank below the support.
         assert sorted(top_rows(found.scores, 4)) == found.support.tolist()
@@ -105,7 +87,7 @@ def test_with_a_penalty_never_above_nmapg(intercept):
 @pytest.mark.parametrize("gamma", [0.0, 0.3])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_what_the_solution_says_is_so(intercept, gamma):
-    X, Y = data(3, n=30, d=40)
+    X, Y = wrong_labels(3, n=30, d=40)
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 30)
     options = {"gamma": gamma, "fit_intercept": intercept, "weights": weights}
     found = solve(X, Y, 4, center=False, **options)
@@ -116,7 +98,7 @@ def test_what_the_solution_says_is_so(intercept, gamma):
         objective(X, Y, found.W, found.b, gamma, weights), rel=1e-9
     )
     assert found.b.any() == intercept
-    fit = refit_l21(design_of(X, False), Y, found.support, **options)
+    fit = refit(design_of(X, False), Y, found.support, **options)
     Theta = fit.Theta
     # Theta is feasible, so <Y, Theta> bounds the loss on this support from below.
     assert np.all(row_norms(Theta) <= weights * (1 + 1e-9))
@@ -131,23 +113,9 @@ def test_what_the_solution_says_is_so(intercept, gamma):
     assert found.attributes["n_starts_"] >= 1
 
 
-def test_reweighting_bounds_the_refitted_loss_from_above():
-    X, Y = data(4, n=30, d=20)
-    Yc = Y - Y.mean(axis=0)
-    none, every = np.zeros(20, dtype=bool), np.ones(20, dtype=bool)
-    for gamma in (0.0, 0.5):
-        loss = RobustLoss(design_of(X), Yc, np.ones(30), gamma, True, none, every, 0.0)
-        supports = np.array(list(combinations(range(7), 3)))
-        bounds = loss.bounds(supports, row_norms(Yc), len(supports))
-        for S, bound in zip(supports, bounds, strict=True):
-            exact = refit_l21(design_of(X), Y, S, gamma=gamma, tol=1e-7).objective
-            np.testing.assert_array_equal(bound.support, S)
-            assert exact * (1 - 1e-6) <= bound.loss <= exact * 1.005
-
-
 @pytest.mark.parametrize("center", [True, False])
 def test_included_are_in_and_excluded_are_not(center):
-    X, Y = data(5, n=30, d=40)
+    X, Y = wrong_labels(5, n=30, d=40)
     free = solve(X, Y, 4, center=center)
     out, rest = free.support[:2], np.setdiff1d(np.arange(40), free.support)
     found = solve(X, Y, 4, center=center, include=rest[:2], exclude=out)
@@ -165,14 +133,14 @@ def test_included_are_in_and_excluded_are_not(center):
     "options", [{"include": (1, 2, 3)}, {"exclude": range(8)}, {"include": [1], "exclude": [1]}]
 )
 def test_impossible_requests_are_refused(options):
-    X, Y = data(6)
+    X, Y = wrong_labels(6)
     with pytest.raises(ValueError, match="cannot be chosen"):
         solve(X, Y, 2, **options)
 
 
 @pytest.mark.parametrize("center", [True, False])
 def test_weights_equal_repeated_rows(center):
-    X, Y = data(7, n=20, d=30)
+    X, Y = wrong_labels(7, n=20, d=30)
     weights = np.random.default_rng(0).integers(1, 4, 20)
     one = solve(X, Y, 3, center=center, weights=weights.astype(float))
     mean = X.mean(axis=0) if center else 0.0
@@ -183,7 +151,7 @@ def test_weights_equal_repeated_rows(center):
 
 
 def test_same_seed_same_answer_and_more_restarts_are_no_worse():
-    X, Y = data(8, n=40, d=80, classes=4)
+    X, Y = wrong_labels(8, n=30, d=50, classes=4)
     one, two = (solve(X, Y, 6, seed=3) for _ in range(2))
     np.testing.assert_array_equal(one.W, two.W)
     np.testing.assert_array_equal(one.history, two.history)
@@ -194,7 +162,7 @@ def test_same_seed_same_answer_and_more_restarts_are_no_worse():
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("k", [24, 30])
 def test_as_many_features_as_samples_fit_perfectly(k, classes):
-    X, Y = data(9, d=30, classes=classes)
+    X, Y = wrong_labels(9, d=30, classes=classes)
     X[:, 4], X[:, 6] = X[:, 5], 3.0
     found = solve(X, Y, k)
     assert np.unique(found.support).size == found.support.size == k
@@ -206,13 +174,13 @@ def test_as_many_features_as_samples_fit_perfectly(k, classes):
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("k", [3, 5, 7])
 def test_exactly_k_with_constant_and_duplicate_columns(k, center):
-    X, Y = data(10, d=3)
+    X, Y = wrong_labels(10, d=3)
     X = np.hstack([np.full((24, 2), 0.1), X, X[:, :1], X[:, :1]])
     found = solve(X, Y, k, center=center)
     assert np.unique(found.support).size == found.support.size == k
     if k <= 5:
         assert not {0, 1} & set(found.support.tolist())
-    best = refit_l21(design_of(X), Y, np.array([2, 3, 4])).objective
+    best = refit(design_of(X), Y, np.array([2, 3, 4])).objective
     assert found.objective == pytest.approx(best, rel=1e-6)
 
 
@@ -221,20 +189,20 @@ def test_one_feature_of_one_target(shape):
     rng = np.random.default_rng(11)
     X, y = rng.standard_normal(shape), rng.standard_normal((12, 1))
     found = solve(X, y, 1)
-    losses = [refit_l21(design_of(X), y, np.array([j])).objective for j in range(shape[1])]
+    losses = [refit(design_of(X), y, np.array([j])).objective for j in range(shape[1])]
     assert found.objective >= min(losses) * (1 - 1e-9)
     assert found.objective <= np.sort(losses)[min(2, shape[1] - 1)]
 
 
 def test_targets_without_variation():
-    X, _ = data(12)
+    X, _ = wrong_labels(12)
     found = solve(X, np.ones((24, 2)), 3)
     assert found.support.size == 3
     assert found.objective == pytest.approx(0.0, abs=1e-12)
 
 
 def test_monitor_sees_every_incumbent_and_stops_the_search():
-    X, Y = data(13, n=40, d=80, classes=4)
+    X, Y = wrong_labels(13, n=40, d=80, classes=4)
     seen = []
     full = solve(X, Y, 5, monitor=lambda value: seen.append(value) or False)
     np.testing.assert_array_equal(seen, full.history)

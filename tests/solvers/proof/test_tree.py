@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from rowsparse._deadline import NO_DEADLINE, Deadline
-from rowsparse.certificate.steps import Dual, Kind
 from rowsparse.solvers.proof import tree
 from rowsparse.solvers.proof.nodes import ProofOptions, SubproblemCache, SubtreeTask, root_node
-from rowsparse.solvers.proof.tree import Subtree, bounded
+from rowsparse.solvers.proof.tree import Subtree
 
 from .problems import NONE, best_choice, candidates, value_of
 
@@ -78,9 +77,3 @@ def test_nothing_is_expanded_after_the_deadline():
     _, result = expanded(X, Y, 3, 1.0, objective=50.0, max_nodes=5, deadline=Deadline(0.0))
     assert [node.order for node in result.open_nodes] == [0]
     assert (result.n_bounded, result.closed_bound) == (0, np.inf)
-
-
-def test_a_node_without_a_dual_point_is_left_open():
-    assert bounded(None).kind == Kind.OPEN
-    dual = Dual(np.array([1]), np.ones((1, 1)))
-    assert (bounded(dual).kind, bounded(dual).dual) == (Kind.BOUND, dual)

@@ -1,65 +1,15 @@
-"""RPFS: the steps of the ALM, the refit, and how it compares with enumeration and forward."""
+"""The augmented Lagrangian of RPFS: its steps and when it stops."""
 
 from __future__ import annotations
-
-from itertools import combinations
 
 import numpy as np
 import pytest
 
-from rowsparse.design import make_design
-from rowsparse.rows import project_l20, top_rows
-from rowsparse.solvers.l21.refit import refit_l21
+from rowsparse.rows import project_l20
 from rowsparse.solvers.solution import silent
-from rowsparse.solvers.sparse.alm import Options, RidgeStep, Scaled, alm, strongest
-from rowsparse.solvers.sparse.rpfs import Greedy, rpfs
+from rowsparse.solvers.sparse.alm import AlmOptions, RidgeStep, Scaled, alm, strongest
 
-
-def data(seed, n=24, d=9, classes=3):
-    """Classes that differ in a few features, with some labels wrong."""
-    rng = np.random.default_rng(seed)
-    y = rng.permutation(np.arange(n) % classes)
-    X = rng.standard_normal((n, d)) + 1.0
-    X[:, :classes] += 2.0 * np.eye(classes)[y]
-    y[: n // 8] = rng.integers(0, classes, n // 8)
-    return X, np.eye(classes)[y]
-
-
-def design_of(X, center=True):
-    return make_design(X, center=center, scale=False)[0]
-
-
-def l21_loss(X, Y, W, b):
-    return np.linalg.norm(Y - X @ W - b, axis=1).sum()
-
-
-def solve(X, Y, k, seed=0, center=True, **options):
-    options = {"n_restarts": 0, **options}
-    return rpfs(design_of(X, center), Y, k, rng=np.random.default_rng(seed), **options)
-
-
-def published_by_hand(X, Y, k, W, steps, mu=0.1, rho=1.02, intercept=True):
-    """The printed algorithm, step by step."""
-    d = X.shape[1]
-    V, E = W, np.zeros_like(Y)
-    Lambda, Sigma = np.zeros_like(W), np.zeros_like(Y)
-    b = np.zeros(Y.shape[1])
-    for _ in range(steps):
-        if intercept:
-            b = (Y + E - Sigma / mu - X @ W).mean(axis=0)
-        right = V - Lambda / mu + X.T @ (Y + E - Sigma / mu - b)
-        W = np.linalg.solve(X.T @ X + np.eye(d), right)
-        P = W + Lambda / mu
-        rows = np.argsort(-np.abs(P).sum(axis=1), kind="stable")[:k]
-        V = np.zeros_like(P)
-        V[rows] = P[rows]
-        G = X @ W + b - Y + Sigma / mu
-        norms = np.maximum(np.linalg.norm(G, axis=1, keepdims=True), 1e-300)
-        E = G * np.maximum(0, 1 - 1 / (mu * norms))
-        Lambda = Lambda + mu * (W - V)
-        Sigma = Sigma + mu * (X @ W + b - Y - E)
-        mu *= rho
-    return V, b
+from ..cases import design_of, l21_loss, wrong_labels
 
 
 @pytest.mark.parametrize("shape", [(7, 30), (30, 7)])
@@ -73,20 +23,6 @@ def test_woodbury_and_direct_steps_solve_the_ridge_system(shape):
     np.testing.assert_allclose(ZW, X @ W, atol=1e-10)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("d", [9, 60])
-def test_published_equals_the_printed_steps(d, intercept):
-    X, Y = data(0, d=d)
-    options = {"variant": "published", "max_iter": 60, "fit_intercept": intercept}
-    solution = solve(X, Y, 3, seed=4, center=False, **options)
-    start = np.random.default_rng(4).standard_normal((d, 3))
-    V, b = published_by_hand(X, Y, 3, start, 60, intercept=intercept)
-    np.testing.assert_allclose(solution.W, V, atol=1e-8)
-    np.testing.assert_allclose(solution.b, b, atol=1e-8)
-    assert solution.objective == pytest.approx(l21_loss(X, Y, V, b))
-    assert solution.n_iter == solution.history.size == 60
-
-
 def test_published_ranking_is_not_the_projection():
     P = np.array([[0.6, 0.6, 0.6], [1.1, 0.2, 0.2]])
     assert strongest(P, 1, "l1").tolist() == [0]
@@ -98,9 +34,9 @@ def test_published_ranking_is_not_the_projection():
 
 @pytest.mark.parametrize("d", [9, 60])
 def test_joint_step_minimises_over_coefficients_and_intercept(d):
-    X, Y = data(1, d=d)
+    X, Y = wrong_labels(1, d=d)
     problem = Scaled.of(design_of(X, center=False), Y, None, True, joint=True)
-    options = Options(mu=0.1, rho=1.02, max_iter=1, norm="l2", tol=0.0, may_stop=False)
+    options = AlmOptions(mu=0.1, rho=1.02, max_iter=1, norm="l2", tol=0.0, may_stop=False)
     run = alm(problem, RidgeStep(problem.Z), np.zeros((d, 3)), d, options, silent)
     # With V = 0, E = 0 and no multipliers: ridge regression with a free intercept.
     Xc = X - X.mean(0)
@@ -110,91 +46,6 @@ def test_joint_step_minimises_over_coefficients_and_intercept(d):
     assert run.history[-1] == pytest.approx(l21_loss(Xc, Y, W, Y.mean(0)))
 
 
-@pytest.mark.parametrize("variant", ["corrected", "published"])
-@pytest.mark.parametrize("init", ["forward", "zero", "random"])
-def test_at_most_k_rows_and_a_refit_no_worse_than_the_alm(variant, init):
-    X, Y = data(2, d=40)
-    solution = solve(X, Y, 4, variant=variant, init=init, n_restarts=1, max_iter=200)
-    assert np.count_nonzero(solution.W.any(axis=1)) <= 4
-    assert solution.support.size == 4
-    assert set(np.flatnonzero(solution.W.any(axis=1))) <= set(solution.support)
-    kept = solution.attributes
-    assert kept["objectives_"].shape == ((2,) if init == "random" else (1,))
-    assert kept["objectives_"].min() <= kept["alm_objective_"] * (1 + 1e-7)
-    Xc = X - X.mean(0)
-    assert solution.objective == pytest.approx(l21_loss(Xc, Y, solution.W, solution.b))
-    assert sorted(top_rows(solution.scores, 4)) == solution.support.tolist()
-
-
-def test_corrected_against_enumeration_of_all_supports():
-    reached = 0
-    for seed in range(8):
-        X, Y = data(seed, n=20, d=8)
-        design = design_of(X)
-        optimum = min(
-            refit_l21(design, Y, np.array(S), tol=1e-7).objective for S in combinations(range(8), 3)
-        )
-        found = solve(X, Y, 3, max_iter=300).objective
-        assert found >= optimum * (1 - 1e-6)
-        reached += found <= optimum * (1 + 1e-5)
-    assert reached >= 6
-
-
-@pytest.mark.parametrize("init", ["forward", "zero", "random"])
-def test_corrected_is_never_worse_than_the_refit_of_forward_selection(init):
-    for seed in range(4):
-        X, Y = data(seed, n=30, d=80)
-        solution = solve(X, Y, 5, init=init, max_iter=150)
-        greedy = Greedy.of(design_of(X), Y, None, True, 5)
-        forward_loss = refit_l21(design_of(X), Y, greedy.support).objective
-        assert solution.attributes["forward_objective_"] == pytest.approx(forward_loss)
-        assert solution.objective <= forward_loss * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("center", [True, False])
-def test_weights_equal_repeated_rows(center):
-    X, Y = data(3, n=20, d=30)
-    weights = np.random.default_rng(0).integers(1, 4, 20)
-    options = {"init": "zero", "n_restarts": 0, "max_iter": 100}
-    design = design_of(X, center=False)
-    repeated = make_design(X.repeat(weights, axis=0), center=False, scale=False)[0]
-    rng = np.random.default_rng(0)
-    one = rpfs(
-        design, Y, 4, weights=weights.astype(float), fit_intercept=center, rng=rng, **options
-    )
-    two = rpfs(repeated, Y.repeat(weights, axis=0), 4, fit_intercept=center, rng=rng, **options)
-    np.testing.assert_allclose(one.history, two.history, rtol=1e-7)
-    assert one.support.tolist() == two.support.tolist()
-    assert one.objective == pytest.approx(two.objective, rel=1e-6)
-    np.testing.assert_allclose(one.W, two.W, atol=1e-3)
-
-
-def test_centred_and_raw_designs_give_the_same_answer_with_an_intercept():
-    X, Y = data(4, d=30)
-    centred, raw = solve(X, Y, 4, max_iter=100), solve(X, Y, 4, center=False, max_iter=100)
-    assert centred.support.tolist() == raw.support.tolist()
-    np.testing.assert_allclose(centred.history, raw.history, rtol=1e-7)
-    assert centred.objective == pytest.approx(raw.objective, rel=1e-6)
-
-
-@pytest.mark.parametrize("center", [True, False])
-def test_constant_columns_are_taken_last(center):
-    X, Y = data(5, d=6)
-    X = np.hstack([np.full((24, 2), 0.1), X])
-    for init in ("forward", "zero", "random"):
-        solution = solve(X, Y, 6, center=center, init=init, max_iter=50)
-        assert solution.support.tolist() == list(range(2, 8))
-
-
-@pytest.mark.parametrize("k", [25, 30])
-def test_more_features_than_samples_fit_perfectly(k):
-    X, Y = data(6, d=30)
-    X[:, 4] = X[:, 5]
-    solution = solve(X, Y, k, max_iter=30)
-    assert np.unique(solution.support).size == k
-    assert solution.objective < 1e-6
-
-
 def test_one_target_ranks_alike_by_both_norms():
     P = np.random.default_rng(0).standard_normal((50, 1))
     assert strongest(P, 7, "l1").tolist() == strongest(P, 7, "l2").tolist()
@@ -202,58 +53,16 @@ def test_one_target_ranks_alike_by_both_norms():
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_run_stops_early_once_the_split_holds(classes):
-    X, Y = data(7, n=12, d=40, classes=classes)
+    X, Y = wrong_labels(7, n=12, d=40, classes=classes)
     problem = Scaled.of(design_of(X), Y, None, True, joint=True)
-    options = Options(mu=0.1, rho=1.05, max_iter=2000, norm="l2", tol=1e-4, may_stop=True)
+    options = AlmOptions(mu=0.1, rho=1.05, max_iter=2000, norm="l2", tol=1e-4, may_stop=True)
     run = alm(problem, RidgeStep(problem.Z), np.zeros((40, classes)), 8, options, silent)
     assert run.converged
     assert len(run.history) < 2000
     # W = V and E = XW + 1b' - Y: another hundred steps change the loss no more.
-    longer = Options(
+    longer = AlmOptions(
         mu=0.1, rho=1.05, max_iter=len(run.history) + 100, norm="l2", tol=1e-4, may_stop=False
     )
     again = alm(problem, RidgeStep(problem.Z), np.zeros((40, classes)), 8, longer, silent)
     assert again.rows.tolist() == run.rows.tolist()
     assert again.history[-1] == pytest.approx(run.history[-1], abs=1e-3 * np.sqrt(12))
-
-
-def test_same_seed_same_answer_and_the_scale_of_the_start_matters():
-    X, Y = data(8, d=40)
-    options = {"variant": "published", "n_restarts": 1, "max_iter": 100}
-    one, two = (solve(X, Y, 3, seed=5, **options) for _ in range(2))
-    small = solve(X, Y, 3, seed=5, init_scale=0.01, **options)
-    np.testing.assert_array_equal(one.W, two.W)
-    assert one.attributes["alm_objective_"] != small.attributes["alm_objective_"]
-
-
-def test_monitor_stops_the_iteration():
-    X, Y = data(9)
-    seen = []
-
-    def monitor(value):
-        seen.append(value)
-        return len(seen) == 5
-
-    solution = solve(X, Y, 3, monitor=monitor)
-    assert solution.n_iter == 5
-    np.testing.assert_array_equal(seen, solution.history)
-
-
-@pytest.mark.slow
-def test_allaml_losses_follow_the_scale_of_the_start(benchmark_data):
-    """Fourteen samples of ALLAML: printed steps from N(0, 1) end above the loss of b alone."""
-    X, y = benchmark_data("allaml")
-    X = (X - X.mean(0)) / X.std(0)
-    rng = np.random.default_rng(0)
-    rows = [rng.permutation(np.flatnonzero(y == label))[:m] for label, m in ((0, 9), (1, 5))]
-    X, Y = X[np.concatenate(rows)], np.eye(2)[y[np.concatenate(rows)]]
-    for k in (1, 5):
-        large, small = (
-            solve(X, Y, k, center=False, variant="published", n_restarts=2, init_scale=scale)
-            for scale in (1.0, 0.03)
-        )
-        corrected = solve(X, Y, k)
-        assert large.objective > small.objective
-        assert large.objective > np.sqrt(50)
-        assert corrected.objective < large.attributes["objectives_"].min()
-        assert corrected.objective < small.attributes["objectives_"].min()

@@ -7,10 +7,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from rowsparse.design import make_design
 from rowsparse.rows import top_rows
+from rowsparse.solvers.losses.squared import least_squares_objective
 from rowsparse.solvers.sparse.cdlsr import cdlsr
-from rowsparse.solvers.subset.exchange import least_squares_objective
+
+from ..cases import design_of
 
 
 def data(seed, n=25, d=10, c=3):
@@ -20,16 +21,12 @@ def data(seed, n=25, d=10, c=3):
     return X - X.mean(0), Y - Y.mean(0)
 
 
-def design_of(X):
-    return make_design(X, center=True, scale=False)[0]
-
-
 def loss(X, Y, W):
     return np.sum((Y - X @ W) ** 2)
 
 
 def solve(X, Y, k, seed=0, **options):
-    options = {"n_restarts": 39, **options}
+    options = {"n_restarts": 39, "variant": "corrected", "max_iter": 1000, "tol": 1e-4, **options}
     return cdlsr(design_of(X), Y, k, rng=np.random.default_rng(seed), **options)
 
 

@@ -15,7 +15,12 @@ from rowsparse import CRFS
 from rowsparse.solvers.sparse.crfs import ROW_EPS, crfs
 from rowsparse.solvers.sparse.mtfs import mtfs
 
-from .test_mtfs import plain, planted, regression
+from ..cases import plain, planted, regression
+
+
+def solve(X, Y, gamma, **options):
+    options = {"sigma": None, "tol": None, "max_iter": 5, **options}
+    return crfs(plain(X), Y, gamma, **options)
 
 
 def objective(X, Y, W, gamma, sigma):
@@ -44,7 +49,7 @@ def printed_rounds(X, Y, gamma, rounds, sigma=None, form="primal"):
 @pytest.mark.parametrize("form", ["primal", "dual"])
 def test_rounds_are_those_of_the_authors(shape, sigma, form):
     X, Y = regression(*shape)
-    solution = crfs(plain(X), Y, 0.5, sigma=sigma)
+    solution = solve(X, Y, 0.5, sigma=sigma)
     W, width = printed_rounds(X, Y, 0.5, 5, sigma, form)
     np.testing.assert_allclose(solution.W, W, atol=1e-9)
     assert solution.attributes["sigma_"] == pytest.approx(width)
@@ -56,7 +61,7 @@ def test_rounds_are_those_of_the_authors(shape, sigma, form):
 @pytest.mark.parametrize("shape", [(40, 15, 3), (15, 40, 2)])
 def test_a_fixed_width_never_raises_the_objective(shape, seed):
     X, Y = regression(*shape, seed)
-    history = crfs(plain(X), Y, 0.3, sigma=1.0, max_iter=40).history
+    history = solve(X, Y, 0.3, sigma=1.0, max_iter=40).history
     assert np.all(np.diff(history) <= 1e-9 * np.abs(history[0]))
     assert history[-1] < history[0]
 
@@ -64,13 +69,13 @@ def test_a_fixed_width_never_raises_the_objective(shape, seed):
 def test_the_first_round_is_ridge_regression():
     X, Y = regression()
     ridge = Ridge(alpha=0.7, fit_intercept=False).fit(X, Y)
-    np.testing.assert_allclose(crfs(plain(X), Y, 0.7, max_iter=1).W, ridge.coef_.T, atol=1e-10)
+    np.testing.assert_allclose(solve(X, Y, 0.7, max_iter=1).W, ridge.coef_.T, atol=1e-10)
 
 
 def test_a_wide_kernel_tends_to_the_l21_problem():
     X, Y = regression()
-    wide = crfs(plain(X), Y, 4.0, sigma=1e6, max_iter=1500)
-    convex = mtfs(plain(X), Y, 8.0, tol=1e-10)
+    wide = solve(X, Y, 4.0, sigma=1e6, max_iter=1500)
+    convex = mtfs(plain(X), Y, 8.0, k=1, penalty="l21", tol=1e-10, max_iter=100)
 
     def value(W):
         smooth = np.sqrt(np.sum(W**2, axis=1) + ROW_EPS).sum()
@@ -86,8 +91,8 @@ def test_weights_are_inside_the_sum_and_not_inside_the_kernel():
     omega = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
     rows = np.repeat(np.arange(len(X)), omega.astype(int))
     for sigma in (None, 1.0):
-        weighted = crfs(plain(X), Y, 0.5, weights=omega, sigma=sigma)
-        repeated = crfs(plain(X[rows]), Y[rows], 0.5, sigma=sigma)
+        weighted = solve(X, Y, 0.5, weights=omega, sigma=sigma)
+        repeated = solve(X[rows], Y[rows], 0.5, sigma=sigma)
         np.testing.assert_allclose(weighted.W, repeated.W, atol=1e-9)
         assert weighted.objective == pytest.approx(repeated.objective)
 
@@ -95,9 +100,9 @@ def test_weights_are_inside_the_sum_and_not_inside_the_kernel():
 def test_weights_that_underflow_do_no_harm():
     X, Y = regression()
     Y[:5] += 1e4
-    solution = crfs(plain(X), Y, 0.5, sigma=1.0)
+    solution = solve(X, Y, 0.5, sigma=1.0)
     assert np.isfinite(solution.W).all()
-    np.testing.assert_array_equal(crfs(plain(X), 0 * Y, 0.5).W, 0.0)
+    np.testing.assert_array_equal(solve(X, 0 * Y, 0.5).W, 0.0)
 
 
 # ------------------------------------------------------------------------------ the class
@@ -113,10 +118,10 @@ def test_planted_features_are_found(seed):
 
 def test_outliers_pull_less_with_a_narrow_kernel():
     X, Y = regression(60, 10, 1)
-    clean = crfs(plain(X), Y, 0.1, sigma=1.0, max_iter=30).W
+    clean = solve(X, Y, 0.1, sigma=1.0, max_iter=30).W
     Y[:4] += 50.0
-    narrow = crfs(plain(X), Y, 0.1, sigma=1.0, max_iter=30).W
-    wide = crfs(plain(X), Y, 0.1, sigma=1e5, max_iter=30).W
+    narrow = solve(X, Y, 0.1, sigma=1.0, max_iter=30).W
+    wide = solve(X, Y, 0.1, sigma=1e5, max_iter=30).W
     assert np.abs(narrow - clean).max() < 0.2 * np.abs(wide - clean).max()
 
 

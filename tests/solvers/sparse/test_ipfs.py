@@ -13,7 +13,7 @@ from rowsparse import IPFS
 from rowsparse.solvers.sparse import ipfs as integer
 from rowsparse.solvers.sparse.ipfs import _ByFeatures, _BySamples, ipfs
 
-from .test_mtfs import plain, planted, regression
+from ..cases import plain, planted, regression
 
 RNG = np.random.default_rng
 
@@ -22,6 +22,11 @@ def small(seed=0):
     """The planted problem with 100 of its columns: still more than samples."""
     X, y = planted(seed)
     return X[:, :100], y
+
+
+def solve(X, Y, k):
+    options = {"mu": 1e-4, "rho": 1.05, "ridge": 0.1, "tol": 1e-4, "max_iter": 1000}
+    return ipfs(plain(X), Y, k, n_restarts=0, rng=RNG(0), **options)
 
 
 def model(kind, X, Y, ridge=2.0):
@@ -83,7 +88,7 @@ def test_the_ridge_is_what_the_loss_prefers_features_by():
 @pytest.mark.parametrize("k", [1, 3])
 def test_constraints_hold_and_no_subset_is_beaten(shape, k):
     X, Y = regression(*shape, seed=1)
-    solution = ipfs(plain(X), Y, k, n_restarts=0, rng=RNG(0))
+    solution = solve(X, Y, k)
     assert solution.converged
     assert solution.attributes["violation_"] < 1e-4
     support = solution.support
@@ -103,7 +108,7 @@ def test_direct_and_iterative_steps_lead_to_the_same_place(size, monkeypatch):
     monkeypatch.setattr(integer, "_DIRECT_SIZE", size)
     monkeypatch.setattr(integer, "_CG_TOL", 1e-10)
     X, y = planted()
-    solution = ipfs(plain(X), np.eye(3)[y] - 1 / 3, 5, n_restarts=0, rng=RNG(0))
+    solution = solve(X, np.eye(3)[y] - 1 / 3, 5)
     assert solution.support.tolist() == [0, 1, 2, 3, 4]
 
 
@@ -128,19 +133,19 @@ def test_hardly_any_ridge_makes_the_choice_arbitrary():
 
 def test_half_of_the_features_start_in_the_middle_of_the_sphere():
     X, Y = regression(30, 8, 2)
-    solution = ipfs(plain(X), Y, 4, n_restarts=0, rng=RNG(0))
+    solution = solve(X, Y, 4)
     assert solution.converged
     assert set(solution.support) == {0, 1, 2, 3}
 
 
 def test_all_features_and_constant_ones():
     X, Y = regression(30, 8, 2)
-    solution = ipfs(plain(X), Y, 8, n_restarts=0, rng=RNG(0))
+    solution = solve(X, Y, 8)
     assert solution.support.size == 8
     X[:, [2, 5]] = 0.0
-    solution = ipfs(plain(X), Y, 8, n_restarts=0, rng=RNG(0))
+    solution = solve(X, Y, 8)
     assert solution.support.tolist() == [0, 1, 3, 4, 6, 7]
-    assert not ipfs(plain(X), 0 * Y, 2, n_restarts=0, rng=RNG(0)).W.any()
+    assert not solve(X, 0 * Y, 2).W.any()
 
 
 def test_the_best_start_is_kept_and_the_first_has_no_noise():

@@ -11,8 +11,9 @@ from sklearn.linear_model import MultiTaskLasso
 from sklearn.preprocessing import StandardScaler
 
 from rowsparse import MTFS
-from rowsparse.design import make_design
 from rowsparse.solvers.sparse.mtfs import mtfs
+
+from ..cases import norm21, plain, planted, regression
 
 PENALTIES = ["l21", "l21_squared"]
 
@@ -21,31 +22,9 @@ IRIS_OBJECTIVE = 28.67924202401
 IRIS_SETOSA = [0.0, 0.2612687060, -0.0839750289, -0.2533062126]
 
 
-def planted(seed=0):
-    """Three classes that the first five of 200 columns tell apart, standardised."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(90) % 3
-    X = rng.standard_normal((90, 200))
-    means = rng.standard_normal((3, 5))
-    means -= means.mean(axis=0)
-    X[:, :5] += (1.2 * means / np.sqrt(np.mean(means**2, axis=0)))[y]
-    return StandardScaler().fit_transform(X), y
-
-
-def regression(n=40, d=30, c=3, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    W = np.zeros((d, c))
-    W[:4] = rng.standard_normal((4, c))
-    return X, X @ W + 0.5 * rng.standard_normal((n, c))
-
-
-def plain(X):
-    return make_design(X, center=False, scale=False)[0]
-
-
-def norm21(W):
-    return float(np.linalg.norm(W, axis=1).sum())
+def solve(X, Y, gamma, **options):
+    options = {"k": 1, "penalty": "l21", "tol": 1e-6, "max_iter": 100, **options}
+    return mtfs(plain(X), Y, gamma, **options)
 
 
 def alternation(X, Y, gam, rounds=4000, eps=1e-26):
@@ -79,20 +58,20 @@ def test_is_scikit_learns_multi_task_lasso(share):
 def test_optimality_conditions(penalty):
     X, Y = regression()
     gamma = 8.0 if penalty == "l21" else 1.5
-    solution = mtfs(plain(X), Y, gamma, penalty=penalty, tol=1e-12)
+    solution = solve(X, Y, gamma, penalty=penalty, tol=1e-12)
     slope = gamma if penalty == "l21" else gamma * norm21(solution.W)
-    pull = np.linalg.norm(X.T @ (Y - X @ solution.W), axis=1)
+    scores = np.linalg.norm(X.T @ (Y - X @ solution.W), axis=1)
     active = solution.W.any(axis=1)
     assert 0 < active.sum() < 30
-    np.testing.assert_allclose(pull[active], slope, rtol=1e-5)
-    assert np.all(pull[~active] <= slope * (1 + 1e-5))
+    np.testing.assert_allclose(scores[active], slope, rtol=1e-5)
+    assert np.all(scores[~active] <= slope * (1 + 1e-5))
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_gap_recomputed_from_scratch(penalty):
     X, Y = regression()
     gamma = 8.0 if penalty == "l21" else 1.5
-    solution = mtfs(plain(X), Y, gamma, penalty=penalty, tol=1e-6)
+    solution = solve(X, Y, gamma, penalty=penalty, tol=1e-6)
     W, T = solution.W, solution.attributes["dual_coef_"]
     value = 0.5 * np.sum((Y - X @ W) ** 2)
     dual = np.vdot(Y, T) - 0.5 * np.sum(T**2)
@@ -112,16 +91,16 @@ def test_gap_recomputed_from_scratch(penalty):
 @pytest.mark.parametrize("gam", [3.0, 10.0])
 def test_squared_norm_agrees_with_the_alternation(gam):
     X, Y = regression()
-    W = mtfs(plain(X), Y, gam, penalty="l21_squared", tol=1e-14).W
+    W = solve(X, Y, gam, penalty="l21_squared", tol=1e-14).W
     np.testing.assert_allclose(W, alternation(X, Y, gam), atol=1e-6)
 
 
 def test_squared_norm_has_the_same_path():
     X, Y = regression()
-    squared = mtfs(plain(X), Y, 1.5, penalty="l21_squared", tol=1e-13)
-    same = mtfs(plain(X), Y, 1.5 * norm21(squared.W), tol=1e-13)
+    squared = solve(X, Y, 1.5, penalty="l21_squared", tol=1e-13)
+    same = solve(X, Y, 1.5 * norm21(squared.W), tol=1e-13)
     np.testing.assert_allclose(squared.W, same.W, atol=1e-6)
-    tuned, tuned_squared = (mtfs(plain(X), Y, None, k=4, penalty=p) for p in PENALTIES)
+    tuned, tuned_squared = (solve(X, Y, None, k=4, penalty=p) for p in PENALTIES)
     np.testing.assert_array_equal(tuned.W, tuned_squared.W)
     factor = tuned.attributes["gamma_"] / tuned_squared.attributes["gamma_"]
     assert factor == pytest.approx(norm21(tuned.W))

@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rowsparse._deadline import Deadline
+from rowsparse.solvers.losses.squared import least_squares_fit, least_squares_objective
 from rowsparse.solvers.subset.exchange import (
     descend,
     fill,
     forward,
     grow,
-    least_squares_fit,
-    least_squares_objective,
 )
 from rowsparse.solvers.subset.support import SupportState
 

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rowsparse.solvers.subset.exchange import forward, least_squares_objective
+from rowsparse.solvers.losses.squared import least_squares_objective
+from rowsparse.solvers.subset.exchange import forward
 
 from .problems import best_of_all, data, design_of, objective_of, searched
 

@@ -69,11 +69,13 @@ support_ : array of bool of shape (n_features,)
     The selected features.
 ranking_ : array of int of shape (n_features,)
     1 for the selected features, then 2, 3, ... by falling score.
+{input}
 """,
-    "row_norms": """
+    "row_norms_model": """
 scores_ : array of shape (n_features,)
     Row norms of the coefficients; features with a zero row are scored, below all others, by
     how close they are to entering.
+{model}
 """,
     "order": """
 order_ : array of int of shape (n_features,)
@@ -109,6 +111,9 @@ task_ : str
     What y was taken for: "classification", "multilabel" or "regression"{UNLESS_GIVEN}.
 classes_ : array
     The classes, for classification.
+{columns}
+""",
+    "columns": """
 n_features_in_ : int
     Number of columns of X.
 feature_names_in_ : array of str
@@ -120,12 +125,16 @@ feature_names_in_ : array of str
 def filled_docstring(cls: Class) -> Class:
     """Replace the placeholders in the docstring of a class; a decorator."""
     if cls.__doc__ is not None:  # it is None under python -OO
-        cls.__doc__ = _PLACEHOLDER.sub(lambda match: _entry(cls, *match.groups()), cls.__doc__)
+        cls.__doc__ = _filled(cls, cls.__doc__)
     return cls
 
 
-def _entry(cls: type, indent: str, name: str) -> str:
-    text = _ENTRIES[name].strip("\n")
+def _filled(cls: type, text: str) -> str:
+    return _PLACEHOLDER.sub(lambda match: _entry(cls, match[2], indent=match[1]), text)
+
+
+def _entry(cls: type, name: str, *, indent: str) -> str:
+    text = _filled(cls, _ENTRIES[name].strip("\n"))
     tasks, optional = getattr(cls, "tasks", ()), not getattr(cls, "supervised", True)
     listed = ", ".join(f'"{task}"' for task in ("auto", *tasks))
     text = text.replace("{TASKS}", f"{{{listed}}}")

@@ -42,7 +42,6 @@ class RidgeRanking(SquaredLossSelector):
     order_ : array of int of shape (n_features,)
         All features, the best first: its first k are the choice for k.
     {iterations}
-    {input}
 
     Examples
     --------
@@ -55,9 +54,7 @@ class RidgeRanking(SquaredLossSelector):
 
     parameter_that_fixes_ranking = "ridge"
 
-    allowed: ClassVar[Allowed] = {
-        "ridge": Number(low=0.0, low_open=True),
-    }
+    allowed: ClassVar[Allowed] = {"ridge": Number(low=0.0, low_open=True)}
 
     def __init__(
         self,

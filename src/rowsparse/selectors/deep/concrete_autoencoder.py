@@ -84,7 +84,6 @@ class ConcreteAutoencoder(DeepSelector):
         What ended the training.
     device_ : str
         Where it was trained.
-    {input}
 
     Notes
     -----

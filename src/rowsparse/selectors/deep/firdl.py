@@ -77,7 +77,6 @@ class FIRDL(DeepSelector):
         What ended the training.
     device_ : str
         Where it was trained.
-    {input}
 
     Notes
     -----

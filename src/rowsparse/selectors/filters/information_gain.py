@@ -16,8 +16,6 @@ from rowsparse.solvers.filters.information import information_gain
 from rowsparse.solvers.filters.relevance import Aggregate, aggregate_labels, varying_labels
 from rowsparse.solvers.filters.univariate import varying
 
-TIE_BREAKS = ("best_cut", "index")
-
 
 @register("informationgain", kind="filter", reference="Quinlan 1986; Fayyad and Irani 1993")
 class InformationGain(ScoreSelector):
@@ -54,7 +52,6 @@ class InformationGain(ScoreSelector):
     best_cut_gains_ : array of shape (n_features,)
         Bits of the best single cut of each feature, accepted or not ("mdl" and "weka").
     {order}
-    {input}
 
     Notes
     -----
@@ -82,7 +79,7 @@ class InformationGain(ScoreSelector):
         "discretize": OneOf(DISCRETIZATIONS),
         "bins": Number(low=2, high=2**16, integer=True),
         "bin_width": Number(low=0.0),
-        "tie_break": OneOf(TIE_BREAKS),
+        "tie_break": OneOf(("best_cut", "index")),
     }
 
     def __init__(

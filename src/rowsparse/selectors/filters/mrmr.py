@@ -73,7 +73,6 @@ class MRMR(ScoreSelector):
         The criterion, with "auto" resolved.
     relevance_ : array of shape (n_features,)
         The relevance V; +inf for a feature that separates the classes without any error.
-    {input}
 
     References
     ----------

@@ -15,8 +15,6 @@ from rowsparse.solvers.filters.manhattan import UnitSamples
 from rowsparse.solvers.filters.relevance import Aggregate, aggregate_labels, varying_labels
 from rowsparse.solvers.filters.relief import relief_classes, relief_label_pairs, relief_numbers
 
-MULTILABEL = ("pairwise", "binary_relevance")
-
 
 @register("relieff", kind="filter", reference="Kononenko 1994")
 class ReliefF(ScoreSelector):
@@ -66,7 +64,6 @@ class ReliefF(ScoreSelector):
     scores_ : array of shape (n_features,)
         The weights w; 0 for constant columns.
     {order}
-    {input}
 
     References
     ----------
@@ -94,7 +91,7 @@ class ReliefF(ScoreSelector):
         "n_neighbors": Number(low=1, integer=True),
         "categorical_features": Anything(),
         "sigma": Number(low=0.0, low_open=True, optional=True),
-        "multilabel": OneOf(MULTILABEL),
+        "multilabel": OneOf(("pairwise", "binary_relevance")),
     }
 
     def __init__(

@@ -27,9 +27,6 @@ from rowsparse.solvers.filters.univariate import (
     varying,
 )
 
-MULTILABEL = ("joint", "binary_relevance")
-MULTICLASS = ("pairwise_sum", "ovr_max", "ovr_mean", "first_two")
-
 
 def _compared_labels(sample: Sample) -> tuple[list[GroupPair], Array, GroupStatistics]:
     """Every label that varies as a problem of two classes."""
@@ -85,7 +82,6 @@ class FStatistic(WeightedScoreSelector):
         Chance of such an F without any difference, from the F distribution; a row for each label
         or number where they are tested one by one (1 for those that are constant). For "joint" it
         is only nominal, as samples count several times.
-    {input}
 
     Notes
     -----
@@ -107,9 +103,7 @@ class FStatistic(WeightedScoreSelector):
     (array([2, 3]), array([ 119.,   49., 1180.,  960.]))
     """
 
-    allowed: ClassVar[Allowed] = {
-        "multilabel": OneOf(MULTILABEL),
-    }
+    allowed: ClassVar[Allowed] = {"multilabel": OneOf(("joint", "binary_relevance"))}
 
     def __init__(
         self,
@@ -224,7 +218,6 @@ class FisherScore(WeightedScoreSelector):
     scores_ : array of shape (n_features,)
         The ratio above; 0 for constant columns.
     {order}
-    {input}
 
     References
     ----------
@@ -301,7 +294,6 @@ class TTest(WeightedScoreSelector):
     scores_ : array of shape (n_features,)
         t; 0 for constant columns.
     {order}
-    {input}
 
     Notes
     -----
@@ -326,7 +318,7 @@ class TTest(WeightedScoreSelector):
     tasks: ClassVar[tuple[str, ...]] = ("classification", "multilabel")
 
     allowed: ClassVar[Allowed] = {
-        "multiclass": OneOf(MULTICLASS),
+        "multiclass": OneOf(("pairwise_sum", "ovr_max", "ovr_mean", "first_two")),
         "equal_var": Either(Flag(), OneOf(("auto",))),
         "ddof": Number(low=0, high=1, integer=True),
     }

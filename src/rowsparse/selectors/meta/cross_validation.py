@@ -17,7 +17,7 @@ from rowsparse._arrays import Array, Index, Mask
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.path import PathProblem
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.solvers.subset.exchange import least_squares_objective
+from rowsparse.solvers.losses.squared import least_squares_objective
 from rowsparse.solvers.subset.path import PathPoint
 from rowsparse.targets import check_sample_weight, target_array
 
@@ -28,8 +28,8 @@ _PERFECT = 1e-10
 
 
 @dataclass(frozen=True)
-class Samples:
-    """All samples, checked, and what was found out about them."""
+class FoldData:
+    """All samples, checked, from which the folds take theirs."""
 
     X: Any
     y: Any
@@ -38,7 +38,8 @@ class Samples:
     constraints: Constraints
 
     @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any, prepared: PathProblem) -> Samples:
+    def of(cls, X: Any, y: Any, sample_weight: Any, prepared: PathProblem) -> FoldData:
+        """From validated X; ``prepared`` knows the task and the constraints."""
         X = sp.csr_array(X) if sp.issparse(X) else X
         y = target_array(y, X.shape[0])
         weights = check_sample_weight(sample_weight, X.shape[0])
@@ -47,7 +48,7 @@ class Samples:
             y = y.ravel()
         return cls(X, y, weights, task, prepared.constraints)
 
-    def only(self, rows: Index) -> Samples:
+    def only(self, rows: Index) -> FoldData:
         """Some of the samples."""
         X, y, weights = self.part(rows)
         return replace(self, X=X, y=y, weights=weights)
@@ -102,6 +103,7 @@ class FoldScorer:
 
     @classmethod
     def of(cls, estimator: Any, scoring: Any, task: str) -> FoldScorer:
+        """From the parameters of :class:`TopKCV`; None is accuracy, or R^2 for regression."""
         if estimator is None:
             default = "r2" if task == "regression" else "accuracy"
             scorer = get_scorer(default if scoring is None else scoring)
@@ -132,7 +134,7 @@ def _takes_weights(function: Any) -> bool:
 
 
 def score_fold(
-    data: Samples,
+    data: FoldData,
     train: Index,
     test: Index,
     selector: TopK,
@@ -180,7 +182,7 @@ def choose(scores: Array, alphas: Array, *, one_std_err: bool) -> tuple[int, int
 
 
 def _first(good: Mask, means: Array, alphas: Array) -> tuple[int, int]:
-    """Of the good ones, the fewest features; then the best mean, then the largest alpha."""
+    """The good candidate with the fewest features, then the best mean, then the largest alpha."""
     j = int(np.flatnonzero(good.any(axis=0))[0])
     rows = np.flatnonzero(good[:, j])
     top = rows[means[rows, j] >= means[rows, j].max() - _SAME_SCORE]
@@ -202,10 +204,12 @@ def ebic(prepared: PathProblem, points: list[PathPoint], gamma: float) -> Array:
 
 
 def grid_table(alphas: Array, ks: Index) -> dict[str, Array]:
+    """The candidates: every k for the first alpha, then every k for the second, ..."""
     return {"n_features": np.tile(ks, alphas.size), "alpha": np.repeat(alphas, ks.size)}
 
 
 def results_table(scores: Array, alphas: Array, ks: Index) -> dict[str, Array]:
+    """``cv_results_`` from scores of shape (n_splits, n_alphas, n_ks)."""
     splits = {f"split{i}_test_score": split.ravel() for i, split in enumerate(scores)}
     mean, std = scores.mean(axis=0).ravel(), scores.std(axis=0).ravel()
     return {**grid_table(alphas, ks), "mean_test_score": mean, "std_test_score": std, **splits}

@@ -20,7 +20,7 @@ from sklearn.utils.validation import validate_data
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._parameters import Allowed, Number, Such
 from rowsparse._validation import check_not_masked, check_number
-from rowsparse.selectors.base.docstrings import filled_docstring
+from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import COUNT, check_parameters
 from rowsparse.selectors.base.sample import number_to_select
 from rowsparse.selectors.base.selector import SupportMixin

@@ -13,14 +13,14 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
-from rowsparse.selectors.base.docstrings import filled_docstring
+from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.sample import require_targets, validated_data
 from rowsparse.selectors.base.selector import SupportMixin
 from rowsparse.selectors.base.state import fitted_attributes
 from rowsparse.selectors.meta.cross_validation import (
+    FoldData,
     FoldScorer,
-    Samples,
     choose,
     ebic,
     grid_table,
@@ -29,8 +29,6 @@ from rowsparse.selectors.meta.cross_validation import (
 )
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, PathProblem
 from rowsparse.selectors.topk.topk import TopK
-
-RULES = ("one_std_err", "best", "ebic")
 
 
 def _is_cv(value: Any) -> bool:
@@ -117,7 +115,6 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     status_, lower_bound_, gap_ : str, float and float
         As in :class:`TopK` without a proof: "heuristic", 0 and 1.
     {model}
-    {input}
 
     References
     ----------
@@ -143,7 +140,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         "cv": Such("an integer of at least 2, a splitter, an iterable", _is_cv, optional=True),
         "estimator": Such("an estimator with fit", _is_estimator, TypeError, optional=True),
         "scoring": Such("a string, a callable", _is_scoring, optional=True),
-        "rule": OneOf(RULES),
+        "rule": OneOf(("one_std_err", "best", "ebic")),
         "ebic_gamma": Number(low=0.0),
         "n_restarts": Number(low=0, integer=True, optional=True),
     }
@@ -213,7 +210,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
         else:
-            data = Samples.of(validated_data(whole, X), y, sample_weight, prepared)
+            data = FoldData.of(validated_data(whole, X), y, sample_weight, prepared)
             scores = self._fold_scores(data, alphas, k_max, seed, groups)
             ks = np.arange(prepared.smallest, k_max + 1)
             i, j = choose(scores, alphas, one_std_err=self.rule == "one_std_err")
@@ -245,7 +242,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([self.alpha] if self.alphas is None else self.alphas, dtype=np.float64)
 
     def _fold_scores(
-        self, data: Samples, alphas: Array, k_max: int, seed: int, groups: Any
+        self, data: FoldData, alphas: Array, k_max: int, seed: int, groups: Any
     ) -> Array:
         """Test scores, of shape (n_splits, n_alphas, n_ks)."""
         if data.weights is not None and (hasattr(self.cv, "split") or not np.iterable(self.cv)):

@@ -44,8 +44,7 @@ class CDLSR(SquaredLossSelector):
     Attributes
     ----------
     {choice}
-    {row_norms}
-    {model}
+    {row_norms_model}
     objective_ : float
         Squared loss at ``coef_``.
     refitted_objective_, published_objective_ : float
@@ -57,7 +56,6 @@ class CDLSR(SquaredLossSelector):
         The objective after each sweep of the best start, and their number.
     converged_ : bool
         Whether no feature moves any more; if published, whether the authors' rule was met.
-    {input}
 
     References
     ----------

@@ -61,7 +61,6 @@ class CRFS(LinearSelector):
     order_ : array of int of shape (n_features,)
         All features, the best first: its first k are the choice for k.
     {iterations}
-    {input}
 
     References
     ----------

@@ -67,7 +67,6 @@ class IPFS(SquaredLossSelector):
     violation_ : float
         Largest violation of a constraint at the end of the best start.
     {convergence}
-    {input}
 
     References
     ----------

@@ -12,8 +12,6 @@ from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
 from rowsparse.solvers.sparse.lpinf import Init, lpinf
 
-INITS = ("best", "ridge", "continuation", "zero")
-
 
 @register("lpinf", kind="sparse", reference="Kong & Ding 2014")
 class LpInf(SquaredLossSelector):
@@ -49,8 +47,7 @@ class LpInf(SquaredLossSelector):
     Attributes
     ----------
     {choice}
-    {row_norms}
-    {model}
+    {row_norms_model}
     objective_ : float
         Value of the penalised problem.
     gamma_ : float
@@ -59,7 +56,6 @@ class LpInf(SquaredLossSelector):
         For p = 1: duality gap, relative to the objective, and the dual point that proves it.
     {order_if_gamma}
     {iterations}
-    {input}
 
     References
     ----------
@@ -79,7 +75,7 @@ class LpInf(SquaredLossSelector):
     gap_attributes = ("gap_",)
 
     allowed: ClassVar[Allowed] = {
-        "init": OneOf(INITS),
+        "init": OneOf(("best", "ridge", "continuation", "zero")),
         "p": Number(low=0.0, high=1.0),
         "gamma": Number(low=0.0, low_open=True, optional=True),
     }

@@ -12,8 +12,6 @@ from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.mtfs import Penalty, mtfs
 
-PENALTIES = ("l21", "l21_squared")
-
 
 @register("mtfs", kind="sparse", reference="Argyriou et al. 2007, Obozinski et al. 2010")
 class MTFS(SquaredLossSelector):
@@ -46,8 +44,7 @@ class MTFS(SquaredLossSelector):
     Attributes
     ----------
     {choice}
-    {row_norms}
-    {model}
+    {row_norms_model}
     objective_ : float
         Value of the problem solved, with scaled columns if ``standardize``.
     gap_ : float
@@ -62,7 +59,6 @@ class MTFS(SquaredLossSelector):
         them: then it is above k, and the k rows of largest norm are selected.
     {order_if_gamma}
     {iterations}
-    {input}
 
     References
     ----------
@@ -88,7 +84,7 @@ class MTFS(SquaredLossSelector):
     gap_attributes = ("gap_",)
 
     allowed: ClassVar[Allowed] = {
-        "penalty": OneOf(PENALTIES),
+        "penalty": OneOf(("l21", "l21_squared")),
         "gamma": Number(low=0.0, low_open=True, optional=True),
     }
 

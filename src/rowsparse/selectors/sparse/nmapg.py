@@ -12,8 +12,6 @@ from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
 from rowsparse.solvers.sparse.nmapg import Init, nmapg
 
-INITS = ("best", "rfs", "forward", "zero")
-
 
 @register("nmapg", kind="sparse", reference="An et al. 2021")
 class NmAPG(LinearSelector):
@@ -55,8 +53,7 @@ class NmAPG(LinearSelector):
     Attributes
     ----------
     {choice}
-    {row_norms}
-    {model}
+    {row_norms_model}
     objective_ : float
         Value of the problem at ``coef_``: refitted on the support unless published.
     refit_gap_ : float
@@ -68,7 +65,6 @@ class NmAPG(LinearSelector):
         The last weight of the constraint's penalty, and the last smoothing; 0 if all features are
         selected.
     {iterations}
-    {input}
 
     References
     ----------
@@ -87,7 +83,7 @@ class NmAPG(LinearSelector):
     gap_attributes = ("refit_gap_",)
 
     allowed: ClassVar[Allowed] = {
-        "init": OneOf(INITS, optional=True),
+        "init": OneOf(("best", "rfs", "forward", "zero"), optional=True),
         "gamma": Number(low=0.0, low_open=True),
         "rho": Number(low=0.0, low_open=True, optional=True),
         "mu": Number(low=0.0, low_open=True, optional=True),

@@ -14,9 +14,7 @@ from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.sparse.hard_threshold import Init, projected_gradient
-
-INITS = ("pang", "random")
+from rowsparse.solvers.sparse.projected_gradient import Init, projected_gradient
 
 
 @register("projectedgradient", kind="sparse", reference="Pang et al. 2019")
@@ -73,7 +71,6 @@ class ProjectedGradient(SquaredLossSelector):
     diverged_ : bool
         Whether the steps were given up because the objective grew a thousandfold.
     {iterations}
-    {input}
 
     References
     ----------
@@ -92,7 +89,7 @@ class ProjectedGradient(SquaredLossSelector):
     objective_attributes = ("refitted_objective_", "objectives_")
 
     allowed: ClassVar[Allowed] = {
-        "init": OneOf(INITS),
+        "init": OneOf(("pang", "random")),
         "step": Number(low=0.0, low_open=True, optional=True),
     }
 

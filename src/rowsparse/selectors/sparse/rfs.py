@@ -56,8 +56,7 @@ class RFS(LinearSelector):
     Attributes
     ----------
     {choice}
-    {row_norms}
-    {model}
+    {row_norms_model}
     objective_ : float
         Value of the problem solved, with scaled columns if ``standardize``.
     gap_ : float
@@ -69,7 +68,6 @@ class RFS(LinearSelector):
         The penalty used.
     {order_if_gamma}
     {iterations}
-    {input}
 
     References
     ----------

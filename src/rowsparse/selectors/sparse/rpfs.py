@@ -12,8 +12,6 @@ from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
 from rowsparse.solvers.sparse.rpfs import Init, rpfs
 
-INITS = ("forward", "zero", "random")
-
 
 @register("rpfs", kind="sparse", reference="Cai et al. 2013")
 class RPFS(LinearSelector):
@@ -56,8 +54,7 @@ class RPFS(LinearSelector):
     Attributes
     ----------
     {choice}
-    {row_norms}
-    {model}
+    {row_norms_model}
     objective_ : float
         l2,1 loss at ``coef_``: refitted on the support unless published.
     refit_gap_ : float
@@ -71,7 +68,6 @@ class RPFS(LinearSelector):
         Loss where the augmented Lagrangian ended, before the refit, and whether it settled.
     objectives_, forward_objective_ : array and float
         Refitted loss of every start, and of the support of forward selection.
-    {input}
 
     References
     ----------
@@ -91,7 +87,7 @@ class RPFS(LinearSelector):
     gap_attributes = ("refit_gap_",)
 
     allowed: ClassVar[Allowed] = {
-        "init": OneOf(INITS, optional=True),
+        "init": OneOf(("forward", "zero", "random"), optional=True),
         "mu": Number(low=0.0, low_open=True),
         "rho": Number(low=1.0, low_open=True),
         "init_scale": Number(low=0.0, low_open=True, optional=True),

@@ -10,7 +10,7 @@ from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.sparse.hard_threshold import smoothed_l20
+from rowsparse.solvers.sparse.smoothed_l20 import smoothed_l20
 
 
 @register("smoothedl20", kind="sparse", reference="Luo et al. 2010")
@@ -52,7 +52,6 @@ class SmoothedL20(SquaredLossSelector):
     refitted_objective_ : float
         The same with the coefficients refitted on the non-zero rows.
     {iterations}
-    {input}
 
     Notes
     -----
@@ -77,9 +76,7 @@ class SmoothedL20(SquaredLossSelector):
     may_have_fewer_rows = True
     objective_attributes = ("refitted_objective_",)
 
-    allowed: ClassVar[Allowed] = {
-        "gamma": Number(low=0.0, low_open=True, optional=True),
-    }
+    allowed: ClassVar[Allowed] = {"gamma": Number(low=0.0, low_open=True, optional=True)}
 
     def __init__(
         self,

@@ -52,7 +52,6 @@ class CovarianceThresholding(ScoreSelector):
         The threshold that was used.
     n_pairs_ : int
         Number of pairs of features whose covariance survived.
-    {input}
 
     References
     ----------

@@ -56,7 +56,6 @@ class FSPCA(ScoreSelector):
         The same at the start and after every change of the features.
     n_iter_, converged_ : int and bool
         Number of rounds, and whether the last one left the features as they were.
-    {input}
 
     References
     ----------

@@ -12,8 +12,6 @@ from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.subspace.ilfs import ilfs
 
-TOKENS = ("fixed", "plsa")
-
 
 @register("ilfs", kind="subspace", reference="Roffo et al. 2017")
 class ILFS(ScoreSelector):
@@ -54,7 +52,6 @@ class ILFS(ScoreSelector):
     {order}
     n_iter_, converged_, history_ : int, bool, array
         Rounds of "plsa" (1 for "fixed"), whether they converged, and the log-likelihood in each.
-    {input}
 
     References
     ----------
@@ -73,7 +70,7 @@ class ILFS(ScoreSelector):
     tasks: ClassVar[tuple[str, ...]] = ("classification",)
 
     allowed: ClassVar[Allowed] = {
-        "tokens": OneOf(TOKENS),
+        "tokens": OneOf(("fixed", "plsa")),
         "n_tokens": Number(low=2, integer=True),
     }
 

@@ -19,8 +19,6 @@ from rowsparse.solvers.subspace.s2dfs import (
     trace_ratio_exact,
 )
 
-STARTS = ("random", "exact")
-
 
 @register("s2dfs", kind="subspace", reference="Wang et al. 2020")
 class S2DFS(ScoreSelector):
@@ -69,7 +67,6 @@ class S2DFS(ScoreSelector):
     history_ : array
         The ratio after each round; it never falls.
     {convergence}
-    {input}
 
     References
     ----------
@@ -93,7 +90,7 @@ class S2DFS(ScoreSelector):
 
     allowed: ClassVar[Allowed] = {
         "n_components": Number(low=1, integer=True, optional=True),
-        "init": OneOf(STARTS),
+        "init": OneOf(("random", "exact")),
     }
 
     def __init__(

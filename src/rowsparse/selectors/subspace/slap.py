@@ -66,7 +66,6 @@ class SLAP(ScoreSelector):
     history_ : array
         The same after each round.
     {convergence}
-    {input}
 
     References
     ----------

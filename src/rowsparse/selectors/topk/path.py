@@ -17,9 +17,9 @@ from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
 from rowsparse.solvers.subset.path import PathPoint, solve_path
 
-# Perturbations of every size unless told otherwise.
+# Default number of perturbations of every size.
 DEFAULT_PATH_RESTARTS = 2
-# The largest k that is tried unless told otherwise.
+# Default of the largest k.
 _K_MAX = 30
 
 
@@ -185,7 +185,7 @@ class PathProblem:
         return max(1, self.constraints.fixed.size)
 
     def default_largest(self) -> int:
-        """What k_max is unless told otherwise."""
+        """The default of k_max."""
         return max(1, min(_K_MAX, self.constraints.n_left), self.smallest)
 
     def largest(self, k_max: int) -> int:

@@ -24,7 +24,6 @@ from rowsparse.solvers.proof.prover import ProverResult, certify
 from rowsparse.solvers.solution import Solution, relative_gap, scores_with_closeness
 from rowsparse.solvers.subset.search import SearchResult, search, with_support
 
-LOSSES = ("squared", "l21")
 # Share of the objective of no features below which a fit is perfect.
 _PERFECT = 1e-10
 
@@ -117,7 +116,6 @@ class TopK(LinearSelector):
         branching; ``proof_.save`` writes it to a file.
     refit_gap_ : float
         For ``loss="l21"``: certified gap of the fit on the selected features.
-    {input}
 
     Examples
     --------
@@ -141,7 +139,7 @@ class TopK(LinearSelector):
     gap_attributes = ("gap_", "refit_gap_")
 
     allowed: ClassVar[Allowed] = {
-        "loss": OneOf(LOSSES),
+        "loss": OneOf(("squared", "l21")),
         "alpha": Number(low=0.0),
         "gamma": Number(low=0.0),
         "certify": Flag(),

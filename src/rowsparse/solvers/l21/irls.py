@@ -13,7 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from rowsparse._arrays import Array
 from rowsparse.rows import row_norms
-from rowsparse.solvers.l21.problem import L21Problem
+from rowsparse.solvers.losses.l21 import L21Loss
 from rowsparse.solvers.solution import Monitor, silent
 
 # Relative ridge on the n x n system: without it fitted samples (r_i = 0) make it singular.
@@ -37,12 +37,12 @@ class IrlsResult:
 
 
 def irls(
-    problem: L21Problem,
+    loss: L21Loss,
     gamma: float,
     *,
     tol: float,
     max_iter: int,
-    published: bool = False,
+    published: bool,
     monitor: Monitor = silent,
 ) -> IrlsResult:
     """Run IRLS from D = I.
@@ -51,25 +51,25 @@ def irls(
     best iterate and stops on the certified gap; the published one takes the printed steps and
     stops when the objective changes by less than ``tol``, relatively.
     """
-    n, d = problem.design.shape
+    n, d = loss.design.shape
     p = np.ones(d)
-    r = np.full(n, gamma) / problem.omega
+    r = np.full(n, gamma) / loss.omega
     ridge = 0.0 if published else _RIDGE
     best: tuple[float, Array, Array] | None = None
-    dual, Theta = -np.inf, np.zeros_like(problem.Y)
+    dual, Theta = -np.inf, np.zeros_like(loss.Y)
     history: list[float] = []
     converged = False
     for iteration in range(1, max_iter + 1):
-        W, b, T = weighted_ridge(problem, gamma, p, r, ridge)
-        residual = problem.Y - problem.design.matmul(W) - b
-        history.append(problem.objective(residual, W, gamma))
+        W, b, T = weighted_ridge(loss, gamma, p, r, ridge)
+        P = loss.design.matmul(W) + b
         p = row_norms(W)
+        history.append(loss.value(P) + gamma * float(p.sum()))
         # A sample of weight omega_i counts as one whose residual is omega_i times as long.
-        r = row_norms(residual) / problem.omega
+        r = row_norms(loss.Y - P) / loss.omega
         if best is None or published or history[-1] < best[0]:
             best = history[-1], W, b
         if not published and (iteration % _CHECK_GAP_EVERY == 0 or iteration == max_iter):
-            point, _, value = problem.dual_point(T, gamma)
+            point, _, value = loss.dual_point(T, gamma)
             if value > dual:
                 dual, Theta = value, point
             converged = best[0] - dual <= tol * best[0]
@@ -79,51 +79,51 @@ def irls(
             break
     assert best is not None
     if published:
-        Theta, _, dual = problem.dual_point(T, gamma)
+        Theta, _, dual = loss.dual_point(T, gamma)
     return IrlsResult(best[1], best[2], best[0], Theta, best[0] - dual, history, converged)
 
 
 def weighted_ridge(
-    problem: L21Problem, gamma: float, p: Array, r: Array, ridge: float = 0.0
+    loss: L21Loss, gamma: float, p: Array, r: Array, ridge: float
 ) -> tuple[Array, Array, Array]:
     """Minimise sum_i ||y_i - z_i W - b||^2 / r_i + gamma sum_j ||w_j||^2 / p_j.
 
     In the n x n form when d > n, in the d x d form otherwise. Returns W, b and the dual point
     diag(1/r) (Y - ZW - 1b').
     """
-    n, d = problem.design.shape
-    return (_step_n if d > n else _step_d)(problem, gamma, p, r, ridge)
+    n, d = loss.design.shape
+    return (_step_n if d > n else _step_d)(loss, gamma, p, r, ridge)
 
 
 def _step_n(
-    problem: L21Problem, gamma: float, p: Array, r: Array, ridge: float
+    loss: L21Loss, gamma: float, p: Array, r: Array, ridge: float
 ) -> tuple[Array, Array, Array]:
     """M = Z diag(p) Z' + gamma diag(r), W = diag(p) Z' M^{-1} (Y - 1b')."""
-    M = problem.design.outer(p)
+    M = loss.design.outer(p)
     M[np.diag_indices_from(M)] += gamma * r
     M[np.diag_indices_from(M)] += max(ridge, 1e-15) * np.trace(M) / M.shape[0]
-    c = problem.Y.shape[1]
-    solved = cho_solve(cho_factor(M), np.column_stack([problem.Y, np.ones(M.shape[0])]))
+    c = loss.Y.shape[1]
+    solved = cho_solve(cho_factor(M), np.column_stack([loss.Y, np.ones(M.shape[0])]))
     multipliers, ones = solved[:, :c], solved[:, c]
     b = np.zeros(c)
-    if problem.fit_intercept:
+    if loss.fit_intercept:
         b = multipliers.sum(axis=0) / ones.sum()
         multipliers = multipliers - np.outer(ones, b)
-    W = p[:, None] * problem.design.rmatmul(multipliers)
+    W = p[:, None] * loss.design.rmatmul(multipliers)
     return W, b, gamma * multipliers
 
 
 def _step_d(
-    problem: L21Problem, gamma: float, p: Array, r: Array, ridge: float
+    loss: L21Loss, gamma: float, p: Array, r: Array, ridge: float
 ) -> tuple[Array, Array, Array]:
     """W = diag(sqrt p) V with (A'A + gamma I) V = A' diag(r)^{-1/2} Y.
 
     Here A = diag(r)^{-1/2} Z diag(sqrt p).
     """
     weights = 1.0 / np.hypot(r, _EPS)
-    design, Y, shift = problem.design, problem.Y, np.zeros(p.size)
+    design, Y, shift = loss.design, loss.Y, np.zeros(p.size)
     y_mean = np.zeros(Y.shape[1])
-    if problem.fit_intercept:
+    if loss.fit_intercept:
         design, shift = design.weighted(weights, center=True)
         weights_root = np.sqrt(weights)[:, None]
         y_mean = weights @ Y / weights.sum()
@@ -135,5 +135,5 @@ def _step_d(
     A[np.diag_indices_from(A)] += gamma
     W = s[:, None] * cho_solve(cho_factor(A), s[:, None] * cross)
     b = y_mean - shift @ W
-    residual = Y - problem.design.matmul(W) - b
+    residual = Y - loss.design.matmul(W) - b
     return W, b, weights[:, None] * residual

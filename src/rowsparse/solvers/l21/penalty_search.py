@@ -26,9 +26,9 @@ def search_penalty(
     upper: float,
     k: int,
     *,
-    step: float = 0.5,
-    lower: float = 1e-6,
-    max_solves: int = 60,
+    step: float,
+    lower: float,
+    max_solves: int,
 ) -> tuple[float, S]:
     """Find the penalty at which a solution has exactly k non-zero rows.
 

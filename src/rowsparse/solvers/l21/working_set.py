@@ -1,4 +1,6 @@
-"""Row-sparse problems solved on a growing set of columns, certified on all of them.
+"""A loss with an l2,1 penalty, solved on a growing set of columns and certified on all of them.
+
+    P(W, b) = f(XW + 1b') + penalty * sum_j ||w_j||_2
 
 Each round solves the problem on the working set, scores *all* features by the dual point (one
 pass over the data), and stops when the duality gap of the whole problem is small enough.
@@ -7,13 +9,13 @@ pass over the data), and stops when the duality gap of the whole problem is smal
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
-from rowsparse._arrays import Array, Index, Mask
-from rowsparse.design import Design
+from rowsparse._arrays import Array, Index
 from rowsparse.rows import row_norms, top_rows
+from rowsparse.solvers.blocks.fit import BlockFit, BlockState
+from rowsparse.solvers.losses.base import Loss
 from rowsparse.solvers.solution import (
     Monitor,
     Solution,
@@ -28,61 +30,6 @@ _MIN_COLUMNS = 10
 # Size of the first working set, as a number of columns and as a multiple of the samples.
 _FIRST_COLUMNS, _FIRST_SHARE = 100, 2
 _FIRST_TOL = 1e-2
-
-
-@dataclass
-class State:
-    """Iterates of a splitting on a block: the sparse rows V and their multipliers Lambda.
-
-    The targets' side, E and Theta, and the step rho are there for the l2,1 loss only.
-    """
-
-    V: Array
-    Lambda: Array
-    E: Array
-    Theta: Array
-    rho: float
-
-    def moved_to(self, keep: Mask, entering: Array) -> State:
-        """The iterates for the kept columns, followed by new ones with multipliers given."""
-        V = np.concatenate([self.V[keep], np.zeros_like(entering)])
-        return replace(self, V=V, Lambda=np.concatenate([self.Lambda[keep], entering]))
-
-
-@dataclass
-class BlockFit:
-    """A solution on a block of columns, with its best dual point.
-
-    ``gap`` is that of the block; ``state`` restarts the iteration where it ended.
-    """
-
-    W: Array
-    b: Array
-    objective: float
-    Theta: Array
-    gap: float
-    n_iter: int
-    converged: bool
-    state: State | None = None
-
-
-class RowSparseProblem(Protocol):
-    """A convex loss of Y - ZW - 1b' plus penalty * sum_j ||w_j||, and its dual."""
-
-    design: Design
-    Y: Array
-
-    def null_point(self) -> tuple[Array, Array]:
-        """The best b for W = 0, and the dual point Theta that goes with it."""
-
-    def solve_block(self, Z: Array, penalty: float, tol: float, state: State | None) -> BlockFit:
-        """Solve the problem on the columns Z to a relative gap of tol."""
-
-    def dual_point(self, Theta: Array, penalty: float) -> tuple[Array, Array, float]:
-        """A feasible point from any Theta, the scores ||z_j' Theta||, and the dual value."""
-
-    def objective(self, residual: Array, W: Array, penalty: float) -> float:
-        """The primal value from the residual and the coefficients."""
 
 
 @dataclass
@@ -125,19 +72,17 @@ class WorkingSetFit:
 
 
 class WorkingSetSolver:
-    """Solves a problem for one penalty after another, each from where the last one ended.
+    """Minimises P for one penalty after another, each from where the last one ended.
 
     Once the monitor has asked to stop, further calls return what there is.
     """
 
-    def __init__(
-        self, problem: RowSparseProblem, *, max_iter: int, monitor: Monitor = silent
-    ) -> None:
-        self.problem = problem
+    def __init__(self, loss: Loss, *, max_iter: int, monitor: Monitor = silent) -> None:
+        self.loss = loss
         self.max_iter = max_iter
         self.monitor = monitor
-        self._null = problem.null_point()
-        self.null_scores = row_norms(problem.design.rmatmul(self._null[1]))
+        self._null = loss.null_point()
+        self.null_scores = row_norms(loss.design.rmatmul(self._null[1]))
         self.penalty_max = float(self.null_scores.max(initial=0.0))
         self._last: WorkingSetFit | None = None
         self._stopped = False
@@ -154,8 +99,8 @@ class WorkingSetSolver:
         spent = 0
         for _ in range(self.max_iter):
             inner_tol = max(inner_tol, tol / 2)
-            Z = self.problem.design.columns(columns).astype(np.float64, copy=False)
-            block = self.problem.solve_block(Z, penalty, inner_tol, state)
+            Z = self.loss.design.columns(columns).astype(np.float64, copy=False)
+            block = self.loss.solve_block(Z, penalty, inner_tol, state)
             spent += block.n_iter
             best = self._certify(columns, block, penalty, best)
             history.append(best.objective)
@@ -178,24 +123,23 @@ class WorkingSetSolver:
         """W = 0, which is optimal at this penalty."""
         b, Theta = self._null
         columns, V = np.zeros(0, dtype=np.intp), np.zeros((0, b.size))
-        objective = self.problem.objective(self.problem.Y - b, V, penalty)
-        Theta, scores, dual = self.problem.dual_point(Theta, penalty)
+        objective = self.loss.value(np.broadcast_to(b, self.loss.Y.shape))
+        Theta, scores, dual = self.loss.dual_point(Theta, penalty)
         fit = WorkingSetFit(penalty, columns, V, b, objective, Theta, dual, scores)
         fit.converged = fit.relative_gap <= tol
         fit.history = [objective]
         return fit
 
-    def _start(self, penalty: float) -> tuple[WorkingSetFit | None, Index, State | None]:
+    def _start(self, penalty: float) -> tuple[WorkingSetFit | None, Index, BlockState | None]:
         """The last solution as a feasible pair for this penalty, with its working set."""
-        n, d = self.problem.design.shape
+        n, d = self.loss.design.shape
         last = self._last
         if last is None:
             size = min(d, max(_FIRST_COLUMNS, _FIRST_SHARE * n))
             return None, top_rows(self.null_scores, size), None
-        Z = self.problem.design.columns(last.columns)
-        residual = np.asarray(self.problem.Y - Z @ last.V - last.b, dtype=np.float64)
-        objective = self.problem.objective(residual, last.V, penalty)
-        Theta, scores, dual = self.problem.dual_point(last.Theta, penalty)
+        P = self.loss.design.columns(last.columns) @ last.V + last.b
+        objective = self.loss.value(P) + penalty * float(row_norms(last.V).sum())
+        Theta, scores, dual = self.loss.dual_point(last.Theta, penalty)
         best = WorkingSetFit(penalty, last.columns, last.V, last.b, objective, Theta, dual, scores)
         if last.block is None or last.block.W.shape[0] != last.columns.size:
             return best, np.union1d(last.columns, top_rows(scores, min(d, 2 * n))), None
@@ -206,7 +150,7 @@ class WorkingSetSolver:
         self, columns: Index, block: BlockFit, penalty: float, best: WorkingSetFit | None
     ) -> WorkingSetFit:
         """The block's fit as one of the whole problem, with the best dual point so far."""
-        Theta, scores, dual = self.problem.dual_point(block.Theta, penalty)
+        Theta, scores, dual = self.loss.dual_point(block.Theta, penalty)
         fit = WorkingSetFit(
             penalty, columns, block.W, block.b, block.objective, Theta, dual, scores, block=block
         )
@@ -225,7 +169,7 @@ class WorkingSetSolver:
 
     def _next_set(
         self, columns: Index, block: BlockFit, scores: Array, penalty: float
-    ) -> tuple[Index, State | None]:
+    ) -> tuple[Index, BlockState | None]:
         """Drop what is safely zero, add the worst violators, and carry the iterates over."""
         V = block.W if block.state is None else block.state.V
         strength = row_norms(V)
@@ -236,14 +180,14 @@ class WorkingSetSolver:
         outside = scores > penalty
         outside[columns] = False
         violators = np.flatnonzero(outside)
-        room = max(self.problem.Y.shape[0], 2 * int(np.count_nonzero(keep)))
+        room = max(self.loss.Y.shape[0], 2 * int(np.count_nonzero(keep)))
         violators = violators[top_rows(scores[violators], min(room, violators.size))]
         grown = np.concatenate([columns[keep], violators])
         if block.state is None:
             return grown, None
         entering = np.zeros((0, V.shape[1]))
         if violators.size:
-            entering = self.problem.design.columns(violators).T @ block.Theta
+            entering = self.loss.design.columns(violators).T @ block.Theta
         return grown, block.state.moved_to(keep, entering)
 
 

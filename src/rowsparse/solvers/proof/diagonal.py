@@ -25,7 +25,8 @@ from rowsparse.solvers.proof.relaxation import Relaxation
 _MAX_UNIFORM, _MAX_GENERAL = 1500, 150
 # Accuracy of a relaxation, relative to ||Y||^2.
 _TOL = 1e-5
-# Weights of the barrier, relative to what there is to gain, and steps with each.
+# Weights of the barrier, relative to the gradient of g, Newton steps with each, and tries of a
+# step length.
 _WEIGHTS, _STEPS, _TRIES = (3.0, 1.0, 0.3, 0.1, 0.03), 6, 6
 # Steps to the maximum of the barrier, and the gain relative to ||Y||^2 below which the weight is
 # lowered.
@@ -50,13 +51,13 @@ class _RootRelaxation:
 
 
 def uniform_diagonal(problem: Candidates, k: int, include: Index) -> Array | None:
-    """The largest multiple of I, if it is larger than the ridge by enough; else None."""
+    """The largest multiple of I below A, or None if it is hardly larger than the ridge."""
     search = _DiagonalSearch.of(problem, k, include, _MAX_UNIFORM)
     return None if search is None else search.uniform()
 
 
 def nodes_before_climbing(problem: Candidates) -> float:
-    """How many nodes of branch and bound to try before a better D than a multiple of I."""
+    """How many nodes of branch and bound to expand before searching for a general D."""
     most = min(_MAX_GENERAL, problem.n_samples - 1)
     climbable = problem.gram is not None and len(problem) <= most
     return _NODES_PER_FEATURE * len(problem) if climbable else np.inf
@@ -70,7 +71,7 @@ def best_diagonal(
     objective: float,
     deadline: Deadline,
 ) -> Array | None:
-    """A D that closes some of the gap that the known one (None: the ridge) leaves, or None."""
+    """A D that closes enough of the gap that the known one (None: the ridge) leaves, or None."""
     search = _DiagonalSearch.of(problem, k, include, _MAX_GENERAL)
     return None if search is None or deadline.expired() else search.best(known, objective, deadline)
 
@@ -114,7 +115,7 @@ class _DiagonalSearch:
         return None if search.multiple is None else search
 
     def uniform(self) -> Array | None:
-        """A multiple of I, if it is larger than the ridge, and so better, by enough."""
+        """The multiple of I, or None if it is hardly larger than the ridge."""
         assert self.multiple is not None
         own = self.multiple / self.unit**2
         return own if own[0] > (1.0 + _MIN_INCREASE) * self.problem.ridge else None

@@ -17,12 +17,12 @@ from rowsparse._deadline import Deadline
 from rowsparse._threads import one_blas_thread
 from rowsparse.certificate.steps import Kind, Step
 from rowsparse.design import Design, direction_key
+from rowsparse.solvers.losses.squared import least_squares_objective
 from rowsparse.solvers.proof.branch import BranchAndBound, BranchAndBoundResult, ProofProgress
 from rowsparse.solvers.proof.candidates import Candidates
 from rowsparse.solvers.proof.diagonal import best_diagonal, nodes_before_climbing, uniform_diagonal
 from rowsparse.solvers.proof.exhaustive import enumerate_choices, few_choices
 from rowsparse.solvers.proof.nodes import ProofOptions
-from rowsparse.solvers.subset.exchange import least_squares_objective
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,23 @@ def _clipped(v: Array, t: float) -> Array:
 
 @dataclass
 class RelaxedPoint:
-    """phi and what follows from it at one s; ``active`` are the entries with s > 0."""
+    """phi at one s, and what its derivatives need.
+
+    Attributes
+    ----------
+    s : array of shape (m,)
+        The point.
+    active : array of int
+        The entries with s > 0.
+    root, factor : arrays
+        sqrt(s), and the Cholesky factor of T G T + ridge I, of the active entries.
+    W : array of shape (len(active), c)
+        Their coefficients.
+    phi : float
+        The value of the relaxation.
+    u, q : arrays of shape (m, c) and (m,)
+        X'(Y - XW), and ||u_j||^2 / ridge.
+    """
 
     s: Array
     active: Index
@@ -94,7 +110,7 @@ class Relaxation:
     ridge : float
         Positive.
     n_fixed : int
-        The first so many features are chosen already: their s is 1 and stays so.
+        Number of features chosen already, which come first; their s is 1.
     """
 
     def __init__(
@@ -117,13 +133,13 @@ class Relaxation:
         active = np.flatnonzero(s)
         root = np.sqrt(s[active])
         whole = active.size == s.size
-        # Taken one axis at a time: that is the fastest.
+        # One axis at a time is the fastest.
         G_A = self.G if whole else self.G.take(active, axis=0)
         K = (G_A if whole else G_A.take(active, axis=1)) * root
         K *= root[:, None]
         K.flat[:: active.size + 1] += self.ridge + damping
         least = _DAMPING * float(K.trace()) / active.size
-        # A symmetric matrix by rows is the same one by columns, as LAPACK wants it.
+        # The transpose of a symmetric matrix is in the column order that LAPACK needs.
         factor, failed = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
         if failed and np.isfinite(damping):
             return self.evaluate(s, max(100.0 * damping, least))
@@ -138,7 +154,7 @@ class Relaxation:
     def bound(self, point: RelaxedPoint) -> float:
         """The lower bound from a point: total - <W, GW> - the sum of the k largest q.
 
-        Of the k largest, the fixed features are the first.
+        The fixed features count among the k largest whatever their q.
         """
         explained = float(np.vdot(point.W, self.B[point.active] - point.u[point.active]))
         fixed, free = point.q[: self.n_fixed], point.q[self.n_fixed :]
@@ -149,8 +165,8 @@ class Relaxation:
     ) -> tuple[RelaxedPoint, float]:
         """Minimise phi from s until the bound is within ``tol`` or reaches ``stop_above``.
 
-        Where phi falls below ``stop_above``, the bound cannot reach it: then a tenth of the
-        distance that remains is near enough.
+        If phi falls below ``stop_above``, the bound cannot reach it; then the bound only has to
+        be within a tenth of the distance of phi from ``stop_above``.
 
         Returns the point with the best bound, and that bound.
         """

@@ -13,7 +13,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse._deadline import Deadline
-from rowsparse.certificate.steps import Dual, Kind, Step
+from rowsparse.certificate.steps import Dual, Kind, Step, bounded
 from rowsparse.solvers.proof.candidates import Candidates, DualBound
 from rowsparse.solvers.proof.completion import ResidualProblem
 from rowsparse.solvers.proof.nodes import (
@@ -112,15 +112,15 @@ class Subtree:
     def _close(self, bound: float) -> None:
         self._closed_bound = min(self._closed_bound, bound)
 
-    def _close_last(self, node: Node, bound: float, parent: float, dual: Dual | None) -> None:
-        """Close a node whose last features were all tried, or with its parent's bound.
+    def _close_last(self, node: Node, bound: float) -> None:
+        """Close a node whose last features were all tried, which gave this bound.
 
-        The latter, which comes from ``dual``, is larger only by rounding.
+        The bound that the node had before is larger only by rounding.
         """
         # False also for a bound that is not a number.
-        use_own = bound >= parent
-        self._record(node, Step(Kind.LAST) if use_own else bounded(dual))
-        self._close(bound if use_own else parent)
+        use_own = bound >= node.bound
+        self._record(node, Step(Kind.LAST) if use_own else bounded(node.dual))
+        self._close(bound if use_own else node.bound)
 
     def _offer(self, features: Index, value: float) -> None:
         """Take a support that is better than the best one known."""
@@ -142,14 +142,12 @@ class Subtree:
             self._leaf(problem, node, np.concatenate([node.chosen, free[:count]]))
             return
         if count == 1:
-            bound = self._best_single(problem, node.chosen, free)
-            self._close_last(node, bound, node.bound, node.dual)
+            self._close_last(node, self._best_single(problem, node.chosen, free))
             return
         self._n_bounded += 1
         # The root (order 0) is always relaxed: its dual point is part of the user's answer.
         if count == 2 and free.size <= _FEW_PAIRED and node.order:
-            bound = self._best_pair(problem, node.chosen, free)
-            self._close_last(node, bound, node.bound, node.dual)
+            self._close_last(node, self._best_pair(problem, node.chosen, free))
             return
         relaxed = self._relax(problem, node)
         own = relaxed.bound.value >= node.bound
@@ -226,7 +224,7 @@ class Subtree:
 
     def _screened(
         self, problem: Candidates, node: Node, relaxed: NodeRelaxation
-    ) -> tuple[Node, list[Step]]:
+    ) -> tuple[Node, Step | None]:
         """The node after screening, and the step that justifies it, if any.
 
         Features in no better choice are excluded, those in every better choice are chosen.
@@ -237,31 +235,32 @@ class Subtree:
         out = node.allowed & ~inside & (bound.value + bound.last_in - q > self._threshold)
         fixed = inside & (bound.value + q - bound.first_out > self._threshold)
         if not (out.any() or fixed.any()):
-            return node, []
+            return node, None
         # The choices ruled out this way lie above the threshold.
         self._close(self._threshold)
         chosen = np.concatenate([node.chosen, np.flatnonzero(fixed)])
         names = problem.features
         step = Step(Kind.SCREEN, relaxed.dual, -1, names[out], names[fixed])
-        return replace(node, chosen=chosen, allowed=node.allowed & ~out & ~fixed), [step]
+        return replace(node, chosen=chosen, allowed=node.allowed & ~out & ~fixed), step
 
     def _split(
-        self, problem: Candidates, node: Node, relaxed: NodeRelaxation, screening: list[Step]
+        self, problem: Candidates, node: Node, relaxed: NodeRelaxation, screening: Step | None
     ) -> None:
+        """Split a node on the feature with the steepest slope, or try all pairs that are left."""
         chosen, allowed, subset = node.chosen, node.allowed, node.subset
         count = self._options.k - chosen.size
         free = np.flatnonzero(allowed)
-        if screening and (count <= 1 or free.size <= count):
+        if screening is not None and (count <= 1 or free.size <= count):
             feasible = 0 <= count <= free.size
             key = self._next_key()
-            self._record(node, replace(screening[0], children=(key,) if feasible else ()))
+            self._record(node, replace(screening, children=(key,) if feasible else ()))
             if feasible:
                 self._push(replace(node, order=self._order, key=key))
             return
-        for step in screening:
-            self._record(node, step)
+        if screening is not None:
+            self._record(node, screening)
         if count == 2 and free.size <= _MAX_PAIRED:
-            self._close_last(node, self._best_pair(problem, chosen, free), node.bound, node.dual)
+            self._close_last(node, self._best_pair(problem, chosen, free))
             return
         names, q = problem.features, relaxed.bound.q
         s, slope = np.zeros(len(problem)), np.zeros(len(problem))
@@ -328,8 +327,3 @@ class Subtree:
         value = rest.total - gain
         self._offer(problem.features[np.append(chosen, free[[i, j]])], value)
         return value - error
-
-
-def bounded(dual: Dual | None) -> Step:
-    """The step that bounds a node by a dual point, or leaves it open without one."""
-    return Step(Kind.OPEN) if dual is None else Step(Kind.BOUND, dual)

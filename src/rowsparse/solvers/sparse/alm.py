@@ -80,7 +80,7 @@ class Scaled:
 
 
 @dataclass
-class Run:
+class AlmRun:
     """Where the ALM ended: (V, b), P of which V has the strongest rows, the loss on the way."""
 
     V: Array
@@ -104,7 +104,7 @@ def strongest(P: Array, k: int, norm: Literal["l2", "l1"]) -> Index:
 
 
 @dataclass(frozen=True)
-class Options:
+class AlmOptions:
     """How the ALM runs; ``may_stop`` before ``max_iter``, once it has converged."""
 
     mu: float
@@ -116,8 +116,8 @@ class Options:
 
 
 def alm(
-    problem: Scaled, step: RidgeStep, W: Array, k: int, options: Options, monitor: Monitor
-) -> Run:
+    problem: Scaled, step: RidgeStep, W: Array, k: int, options: AlmOptions, monitor: Monitor
+) -> AlmRun:
     """The iteration from V = W and E = 0.
 
     The multipliers are kept divided by mu (L = Lambda/mu, S = Sigma/mu), so nothing overflows,
@@ -154,7 +154,7 @@ def alm(
         history.append(problem.loss(ZV + root * b))
         if monitor(history[-1]):
             break
-    return Run(V, b, P, rows, history, converged)
+    return AlmRun(V, b, P, rows, history, converged)
 
 
 def _small(difference: Array, tol: float, whole: Array) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
+from rowsparse.solvers.losses.squared import least_squares_fit
 from rowsparse.solvers.solution import (
     Monitor,
     Solution,
@@ -21,8 +22,13 @@ from rowsparse.solvers.solution import (
     scores_with_closeness,
     silent,
 )
-from rowsparse.solvers.subset.exchange import fill, least_squares_fit
-from rowsparse.solvers.subset.gram import GramProblem, independent, solve_positive, univariate_gains
+from rowsparse.solvers.subset.exchange import fill
+from rowsparse.solvers.subset.gram import (
+    GramProblem,
+    independent,
+    solve_positive,
+    univariate_gains,
+)
 
 # The ridge of the authors' code, which is not in their formulae.
 _PUBLISHED_RIDGE = 1e-7
@@ -33,7 +39,7 @@ _LEAST_GAIN = 1e-12
 
 
 @dataclass
-class _Run:
+class _SweptStart:
     """Where one start ended; ``V`` is the one with which the last sweep scored its moves."""
 
     S: Index
@@ -50,9 +56,9 @@ def cdlsr(
     k: int,
     *,
     n_restarts: int,
-    variant: Variant = "corrected",
-    max_iter: int = 1000,
-    tol: float = 1e-4,
+    variant: Variant,
+    max_iter: int,
+    tol: float,
     rng: np.random.Generator,
     monitor: Monitor = silent,
 ) -> Solution:
@@ -92,7 +98,7 @@ def cdlsr(
     """
     problem = GramProblem.of(design, Y)
     corrected = variant == "corrected"
-    runs: list[_Run] = []
+    runs: list[_SweptStart] = []
     for start in _draw_starts(problem, k, n_restarts + 1, avoid_zeros=corrected, rng=rng):
         run = _run(problem, Y, start, corrected=corrected, max_iter=max_iter, tol=tol)
         runs.append(run)
@@ -120,7 +126,7 @@ def cdlsr(
     )
 
 
-def _objective(run: _Run, corrected: bool) -> float:
+def _objective(run: _SweptStart, corrected: bool) -> float:
     return run.refitted_objective if corrected else run.history[-1]
 
 
@@ -139,7 +145,7 @@ def _draw_starts(
 
 def _run(
     problem: GramProblem, Y: Array, start: Index, *, corrected: bool, max_iter: int, tol: float
-) -> _Run:
+) -> _SweptStart:
     """Sweeps from one start until its rule stops them."""
     S = start.copy()
     A_S = problem.gram(S)
@@ -155,7 +161,7 @@ def _run(
         history.append(_objective_at(problem, S, A_S, V))
         converged = not moved if corrected else _is_calm(history, tol)
     refitted_V, refitted_objective = least_squares_fit(problem.design, Y, S)
-    return _Run(S, V, history, converged, refitted_V, refitted_objective)
+    return _SweptStart(S, V, history, converged, refitted_V, refitted_objective)
 
 
 def _refit_published(problem: GramProblem, A_SS: Array, S: Index) -> Array:

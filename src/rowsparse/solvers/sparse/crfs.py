@@ -16,7 +16,7 @@ from rowsparse._arrays import Array
 from rowsparse.design import Design
 from rowsparse.rows import row_norms
 from rowsparse.solvers.l21.irls import weighted_ridge
-from rowsparse.solvers.l21.problem import L21Problem
+from rowsparse.solvers.losses.l21 import L21Loss
 from rowsparse.solvers.solution import Monitor, Solution, silent
 
 # Smooths the norm of a row at zero.
@@ -33,9 +33,9 @@ def crfs(
     gamma: float,
     *,
     weights: Array | None = None,
-    sigma: float | None = None,
-    tol: float | None = None,
-    max_iter: int = 5,
+    sigma: float | None,
+    tol: float | None,
+    max_iter: int,
     monitor: Monitor = silent,
 ) -> Solution:
     """Half-quadratic rounds on F; the first is plain ridge regression.
@@ -60,16 +60,16 @@ def crfs(
     Solution
         ``attributes``: ``sigma_``, the width of the kernel in the last round.
     """
-    problem = L21Problem.build(design, Y, weights, fit_intercept=False)
-    kernel = _Kernel(problem.omega, sigma, float(problem.omega @ np.sum(Y**2, axis=1)))
+    loss = L21Loss.of(design, Y, weights, fit_intercept=False)
+    kernel = _Kernel(loss.omega, sigma, float(loss.omega @ np.sum(Y**2, axis=1)))
     d = design.shape[1]
-    p, q = problem.omega, np.ones(d)
+    p, q = loss.omega, np.ones(d)
     W = np.zeros((d, Y.shape[1]))
     history: list[float] = []
     converged = tol is None
     for _ in range(max_iter):
         before = W
-        W = weighted_ridge(problem, gamma, 1.0 / q, 1.0 / p)[0]
+        W = weighted_ridge(loss, gamma, 1.0 / q, 1.0 / p, ridge=0.0)[0]
         energies = np.sum((Y - design.matmul(W)) ** 2, axis=1)
         kernel.fit(energies)
         smooth = np.sqrt(row_norms(W) ** 2 + ROW_EPS)

@@ -21,8 +21,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import DenseDesign, Design
 from rowsparse.rows import top_rows
+from rowsparse.solvers.losses.squared import least_squares_fit
 from rowsparse.solvers.solution import Monitor, Solution, scores_with_closeness, silent
-from rowsparse.solvers.subset.exchange import least_squares_fit
 from rowsparse.solvers.subset.gram import reduced_targets
 
 # mu grows up to this many times its first value.
@@ -37,7 +37,7 @@ _DIRECT_SIZE = 400
 
 
 @dataclass
-class _Run:
+class _AlternationEnd:
     """Where one start ended."""
 
     v: Array
@@ -55,12 +55,12 @@ def ipfs(
     Y: Array,
     k: int,
     *,
-    mu: float = 1e-4,
-    rho: float = 1.05,
-    ridge: float = 0.1,
+    mu: float,
+    rho: float,
+    ridge: float,
     n_restarts: int,
-    tol: float = 1e-4,
-    max_iter: int = 1000,
+    tol: float,
+    max_iter: int,
     rng: np.random.Generator,
     monitor: Monitor = silent,
 ) -> Solution:
@@ -97,7 +97,7 @@ def ipfs(
     """
     solver = _AugmentedLagrangian(design, Y, k, mu, rho, ridge, tol, max_iter, monitor)
     even = np.where(solver.live, solver.k / max(int(solver.live.sum()), 1), 0.0)
-    runs: list[_Run] = []
+    runs: list[_AlternationEnd] = []
     for i in range(n_restarts + 1):
         noise = _NOISE * rng.standard_normal(even.size) if i else 0.0
         run = solver.run(np.where(solver.live, even + noise, 0.0))
@@ -151,7 +151,7 @@ class _AugmentedLagrangian:
         kind = _ByFeatures if d <= n else _BySamples
         self.model = kind(design, reduced_targets(Y), squares, ridge)
 
-    def run(self, v: Array) -> _Run:
+    def run(self, v: Array) -> _AlternationEnd:
         """Iterate from v until the constraints hold."""
         live, size = self.live, int(self.live.sum())
         z1, z2, y1, y2, y3 = v, v, np.zeros_like(v), np.zeros_like(v), 0.0
@@ -174,7 +174,7 @@ class _AugmentedLagrangian:
         support = top_rows(np.where(live, v, -np.inf), self.k)
         fitted, objective = least_squares_fit(self.design, self.Y, support)
         done = violation < self.tol
-        return _Run(v, history, violation, done, stopped, support, fitted, objective)
+        return _AlternationEnd(v, history, violation, done, stopped, support, fitted, objective)
 
 
 class _Model(ABC):

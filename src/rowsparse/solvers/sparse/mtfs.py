@@ -17,22 +17,19 @@ import numpy as np
 from rowsparse._arrays import Array
 from rowsparse.design import Design
 from rowsparse.rows import row_norms
-from rowsparse.solvers.l21.multitask_lasso import LeastSquaresProblem
 from rowsparse.solvers.l21.penalty_search import search_penalty
-from rowsparse.solvers.l21.problem import Reduction
-from rowsparse.solvers.l21.working_set import (
-    RowSparseProblem,
-    WorkingSetFit,
-    WorkingSetSolver,
-    as_solution,
-)
+from rowsparse.solvers.l21.working_set import WorkingSetFit, WorkingSetSolver, as_solution
+from rowsparse.solvers.losses.base import Loss
+from rowsparse.solvers.losses.reduction import Reduction
+from rowsparse.solvers.losses.squared import SquaredLoss
 from rowsparse.solvers.solution import Monitor, Solution, silent
 from rowsparse.solvers.sparse.rfs import penalty_for
 
 Penalty = Literal["l21", "l21_squared"]
 
-# Factor by which the penalty is raised, and how often, until no more than k rows are left.
-_RAISE, _MAX_RAISES = 1.05, 60
+# Factor by which the penalty is raised, and how often, until no more than k rows are left; how far
+# it may then fall again.
+_RAISE, _MAX_RAISES, _LEAST_SHARE = 1.05, 60, 1e-6
 # Most solves of the search for the penalty that the squared norm asks for, and how much more
 # exact than the answer each of them is.
 _MAX_SOLVES, _FINER = 100, 0.1
@@ -43,10 +40,10 @@ def mtfs(
     Y: Array,
     gamma: float | None,
     *,
-    k: int = 1,
-    penalty: Penalty = "l21",
-    tol: float = 1e-6,
-    max_iter: int = 100,
+    k: int,
+    penalty: Penalty,
+    tol: float,
+    max_iter: int,
     monitor: Monitor = silent,
 ) -> Solution:
     """Minimise P to a duality gap of at most ``tol * P``.
@@ -73,18 +70,10 @@ def mtfs(
     -------
     Solution
         ``attributes``: ``gamma_``, ``n_active_`` (non-zero rows), ``gap_`` and ``dual_coef_``.
-
-    Examples
-    --------
-    >>> from rowsparse.design import make_design
-    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
-    >>> design, _ = make_design(X, center=False, scale=False)
-    >>> mtfs(design, X[:, :1], 0.5).W.round(3).ravel()
-    array([0.75, 0.  ])
     """
     reduction = Reduction.of(Y, False)
-    problem = LeastSquaresProblem(design, reduction.reduced)
-    worker = WorkingSetSolver(problem, max_iter=max_iter, monitor=monitor)
+    loss = SquaredLoss(design, reduction.reduced)
+    worker = WorkingSetSolver(loss, max_iter=max_iter, monitor=monitor)
     if gamma is None:
         fit = fit_with_rows(worker, k, tol)
     elif penalty == "l21":
@@ -95,7 +84,7 @@ def mtfs(
     if penalty == "l21_squared":
         if gamma is None:
             gamma = fit.penalty / norm if norm > 0 else 0.0
-            fit = _certified(fit, problem, gamma, tol)
+            fit = _certified(fit, loss, gamma, tol)
     else:
         gamma = fit.penalty
     solution = as_solution(
@@ -121,7 +110,14 @@ def fit_with_rows(worker: WorkingSetSolver, k: int, tol: float) -> WorkingSetFit
             break
         fit = above
     upper = fit.penalty * _RAISE
-    return search_penalty(lambda gamma: worker.solve(gamma, tol), upper, k, step=1 / _RAISE)[1]
+    return search_penalty(
+        lambda gamma: worker.solve(gamma, tol),
+        upper,
+        k,
+        step=1 / _RAISE,
+        lower=_LEAST_SHARE,
+        max_solves=_MAX_RAISES,
+    )[1]
 
 
 def _fit_squared_norm(worker: WorkingSetSolver, gamma: float, tol: float) -> WorkingSetFit:
@@ -130,7 +126,6 @@ def _fit_squared_norm(worker: WorkingSetSolver, gamma: float, tol: float) -> Wor
     ||W(t)|| falls as t grows, so that each solution bounds the fixed point from both sides: it
     lies between t and gamma ||W(t)||.
     """
-    problem = worker.problem
     low, high = 0.0, worker.penalty_max
     t = 0.5 * high
     best: WorkingSetFit | None = None
@@ -139,7 +134,7 @@ def _fit_squared_norm(worker: WorkingSetSolver, gamma: float, tol: float) -> Wor
     for _ in range(_MAX_SOLVES):
         inner = worker.solve(t, _FINER * tol)
         wanted = gamma * float(row_norms(inner.V).sum())
-        fit = _certified(inner, problem, gamma, tol)
+        fit = _certified(inner, worker.loss, gamma, tol)
         spent += inner.n_iter
         history.append(fit.objective)
         if best is None or fit.relative_gap < best.relative_gap:
@@ -153,17 +148,15 @@ def _fit_squared_norm(worker: WorkingSetSolver, gamma: float, tol: float) -> Wor
     return best
 
 
-def _certified(
-    fit: WorkingSetFit, problem: RowSparseProblem, gamma: float, tol: float
-) -> WorkingSetFit:
+def _certified(fit: WorkingSetFit, loss: Loss, gamma: float, tol: float) -> WorkingSetFit:
     """A solution of the l2,1 problem as one of the squared form, with the gap of that form.
 
     Its dual is <Y, T> - 1/2 ||T||_F^2 - max_j ||z_j' T||^2 / (2 gamma); T is the best multiple of
     the residual.
     """
-    Y, norm = problem.Y, float(row_norms(fit.V).sum())
-    R = np.asarray(Y - problem.design.columns(fit.columns) @ fit.V, dtype=np.float64)
-    scores = row_norms(problem.design.rmatmul(R))
+    Y, norm = loss.Y, float(row_norms(fit.V).sum())
+    R = np.asarray(Y - loss.design.columns(fit.columns) @ fit.V, dtype=np.float64)
+    scores = row_norms(loss.design.rmatmul(R))
     square, cross = float(np.vdot(R, R)), float(np.vdot(Y, R))
     peak = float(scores.max(initial=0.0))
     steep = square + (peak * peak / gamma if peak > 0 else 0.0)

@@ -15,26 +15,20 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
-from rowsparse.rows import (
-    huber_rows,
-    prox_dc,
-    prox_dc_published,
-    row_norms,
-    tail_norm,
-    top_rows,
-    unit_ball_rows,
-)
-from rowsparse.solvers.l21.refit import refit_l21
-from rowsparse.solvers.l21.working_set import BlockFit
-from rowsparse.solvers.proximal import Composite, SmoothedLoss, nonmonotone_apg
+from rowsparse.rows import prox_dc, row_norms, top_rows
+from rowsparse.solvers.losses.base import Refits, SupportFit
+from rowsparse.solvers.losses.l21 import L21Loss, SmoothedL21Loss
+from rowsparse.solvers.proximal import Composite, nonmonotone_apg
 from rowsparse.solvers.solution import Monitor, Solution, Variant, scores_with_closeness, silent
+from rowsparse.solvers.sparse.centred_columns import CentredColumns
+from rowsparse.solvers.sparse.nmapg_published import nmapg_published
 from rowsparse.solvers.sparse.rfs import rfs
 from rowsparse.solvers.subset.exchange import forward
 
 Init = Literal["best", "rfs", "forward", "zero"]
 
-# mu falls by this factor a stage, down to 2 eps/n: eps relative to the loss, or as printed.
-_SIGMA, _EPS, _PRINTED_EPS = 0.1, 2e-3, 0.1
+# mu falls by this factor a stage, down to 2 eps/n with eps relative to the loss.
+_SIGMA, _EPS = 0.1, 2e-3
 # The first rho lets in the rows above this share of what the best outsider has above gamma; the
 # last is this multiple of the bound from which on k rows are left.
 _FIRST_RHO, _EXACT = 0.1, 1.01
@@ -50,10 +44,10 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 def penalised(
-    loss: SmoothedLoss, A: Array, steep: float, *, k: int, gamma: float, rho: float, mu: float
+    smoothed: SmoothedL21Loss, A: Array, steep: float, *, k: int, gamma: float, rho: float
 ) -> Composite:
     """F_mu with the penalty gamma ||W||_21 + rho H_k(W) in the prox: only the loss is smoothed."""
-    size = A.shape[1] - int(loss.fit_intercept)
+    size = A.shape[1] - int(smoothed.loss.fit_intercept)
 
     def penalty(V: Array) -> float:
         norms = row_norms(V[:size])
@@ -67,11 +61,11 @@ def penalised(
 
     return Composite(
         product=lambda V: A @ V,
-        value=lambda V, P: loss.value(P, mu),
-        gradient=lambda V, P: A.T @ loss.slope(P, mu),
+        value=lambda V, P: smoothed.value(P),
+        gradient=lambda V, P: A.T @ smoothed.gradient(P),
         penalty=penalty,
         prox=prox,
-        lipschitz=steep / mu,
+        lipschitz=steep / smoothed.mu,
     )
 
 
@@ -81,14 +75,14 @@ def nmapg(
     k: int,
     *,
     weights: Array | None = None,
-    gamma: float = 0.1,
-    rho: float | None = None,
-    mu: float | None = None,
-    init: Init = "best",
-    variant: Variant = "corrected",
-    fit_intercept: bool = True,
-    tol: float = 1e-7,
-    max_iter: int = 200,
+    gamma: float,
+    rho: float | None,
+    mu: float | None,
+    init: Init,
+    variant: Variant,
+    fit_intercept: bool,
+    tol: float,
+    max_iter: int,
     monitor: Monitor = silent,
 ) -> Solution:
     """Minimise sum_i omega_i ||x_i W + b - y_i|| + gamma ||W||_21 with at most k rows.
@@ -132,28 +126,32 @@ def nmapg(
         ``attributes``: ``gap_`` (of the refit), ``rho_``, ``mu_`` and, where RFS was solved,
         ``lower_bound_`` for every choice of k rows.
     """
-    omega = np.ones(Y.shape[0]) if weights is None else weights
-    loss = SmoothedLoss(design, Y, omega, fit_intercept)
+    loss = L21Loss.of(design, Y, weights, fit_intercept)
     if variant == "published":
-        return _printed(loss, k, gamma, rho, mu, tol, max_iter, monitor)
+        return nmapg_published(
+            loss, k, gamma=gamma, rho=rho, mu=mu, tol=tol, max_iter=max_iter, monitor=monitor
+        )
     if k >= design.shape[1]:
         return _all_rows(loss, gamma, tol, monitor)
     return _Homotopy(loss, k, gamma, rho, mu, tol, max_iter, monitor).solve(init)
 
 
-def _rfs(loss: SmoothedLoss, gamma: float, tol: float, monitor: Monitor = silent) -> Solution:
+def _rfs(loss: L21Loss, gamma: float, tol: float, monitor: Monitor = silent) -> Solution:
     return rfs(
         loss.design,
         loss.Y,
         gamma,
+        k=1,
         weights=loss.omega,
         fit_intercept=loss.fit_intercept,
+        solver="auto",
         tol=tol,
+        max_iter=None,
         monitor=monitor,
     )
 
 
-def _all_rows(loss: SmoothedLoss, gamma: float, tol: float, monitor: Monitor) -> Solution:
+def _all_rows(loss: L21Loss, gamma: float, tol: float, monitor: Monitor) -> Solution:
     """k >= d is RFS."""
     answer = _rfs(loss, gamma, tol, monitor)
     bound = answer.objective - float(answer.attributes["gap_"])
@@ -167,7 +165,7 @@ def _all_rows(loss: SmoothedLoss, gamma: float, tol: float, monitor: Monitor) ->
 class _Homotopy:
     """The corrected method: stages of falling mu and rising rho, each on a working set."""
 
-    loss: SmoothedLoss
+    loss: L21Loss
     k: int
     gamma: float
     rho: float | None
@@ -176,8 +174,11 @@ class _Homotopy:
     max_iter: int
     monitor: Monitor
     history: list[float] = field(default_factory=list)
-    fits: dict[tuple[int, ...], BlockFit] = field(default_factory=dict)
     bound: float | None = None
+
+    def __post_init__(self) -> None:
+        self.columns = CentredColumns(self.loss)
+        self.refits = Refits(self.loss, self.gamma, _COMPARE_TOL)
 
     def solve(self, init: str) -> Solution:
         """The best support of the starts and of every stage from each of them."""
@@ -186,31 +187,12 @@ class _Homotopy:
             stages = self._stages(W, b)
             for mu, rho in stages:
                 W, b, scores, stopped = self._stage(W, b, mu, rho)
-                support = np.sort(top_rows(scores_with_closeness(W, scores), self.k))
-                fit = self._refit(support)
+                support = top_rows(scores_with_closeness(W, scores), self.k)
+                fit = self.refits.at(support)
                 feasible = np.count_nonzero(W.any(axis=1)) <= self.k
-                if stopped or (feasible and self._stays(support, fit, rho)):
+                if stopped or (feasible and self._stays(fit, rho)):
                     break
         return self._answer(*stages[-1])
-
-    def _refit(self, support: Index, tol: float = _COMPARE_TOL) -> BlockFit:
-        """The fit on a support, remembered."""
-        key = tuple(np.sort(support).tolist())
-        if key not in self.fits or tol < _COMPARE_TOL:
-            self.fits[key] = refit_l21(
-                self.loss.design,
-                self.loss.Y,
-                np.array(key, dtype=np.intp),
-                weights=self.loss.omega,
-                gamma=self.gamma,
-                fit_intercept=self.loss.fit_intercept,
-                tol=tol,
-            )
-        return self.fits[key]
-
-    def _best(self) -> tuple[Index, BlockFit]:
-        key = min(self.fits, key=lambda key: self.fits[key].objective)
-        return np.array(key, dtype=np.intp), self.fits[key]
 
     def _start(self, init: str) -> tuple[Array, Array]:
         """W and b of the first stage; b belongs to centred columns."""
@@ -218,10 +200,10 @@ class _Homotopy:
         if init == "zero":
             mean = self.loss.omega @ self.loss.Y / self.loss.omega.sum()
             return W, mean if self.loss.fit_intercept else 0.0 * mean
-        support = np.sort(self._rfs_rows() if init == "rfs" else self._forward_rows())
-        fit = self._refit(support)
-        W[support] = fit.W
-        return W, fit.b + self.loss.means @ W
+        support = self._rfs_rows() if init == "rfs" else self._forward_rows()
+        fit = self.refits.at(support)
+        W[fit.support] = fit.W
+        return W, fit.b + self.columns.means @ W
 
     def _rfs_rows(self) -> Index:
         answer = _rfs(self.loss, self.gamma, max(self.tol, _RFS_TOL))
@@ -230,22 +212,17 @@ class _Homotopy:
 
     def _forward_rows(self) -> Index:
         """Forward selection, filled up by correlation where it ends early."""
-        loss = self.loss
-        view = loss.design.weighted(loss.omega, center=loss.fit_intercept)[0]
-        Y = loss.Y
-        if loss.fit_intercept:
-            Y = Y - loss.omega @ Y / loss.omega.sum()
-        Y = np.sqrt(loss.omega)[:, None] * Y
-        picks = forward(view, Y, self.k)
-        rest = row_norms(view.rmatmul(Y))
+        squared = self.loss.least_squares(self.loss.omega)
+        picks = forward(squared.design, squared.Y, self.k)
+        rest = row_norms(squared.correlations)
         rest[picks] = np.inf
         return top_rows(rest, self.k)
 
     def _stages(self, W: Array, b: Array) -> list[tuple[float, float]]:
         """Pairs of mu and rho: mu falls from the mean residual to mu_*, rho rises to exactness."""
         loss = self.loss
-        P = loss.design.matmul(W) + (b - loss.means @ W)
-        mean = float(loss.omega @ row_norms(P - loss.Y)) / float(loss.omega.sum())
+        P = loss.design.matmul(W) + (b - self.columns.means @ W)
+        mean = loss.value(P) / float(loss.omega.sum())
         mu, last = max(mean, _TINY), max(2.0 * _EPS * mean, _TINY)
         mus = [mu]
         while mus[-1] > last:
@@ -254,8 +231,8 @@ class _Homotopy:
             mus = [self.mu]
         if self.rho is not None:
             return [(mu, self.rho) for mu in mus]
-        exact = _EXACT * max(loss.exact_rho - self.gamma, _TINY)
-        outside = loss.scores(-loss.slope(P, mus[-1]))[~W.any(axis=1)]
+        exact = _EXACT * max(self.columns.exact_rho - self.gamma, _TINY)
+        outside = self.columns.scores(-loss.smoothed(mus[-1]).gradient(P))[~W.any(axis=1)]
         first = _FIRST_RHO * (float(outside.max(initial=0.0)) - self.gamma)
         first = float(np.clip(first, 1e-6 * exact, exact)) if len(mus) > 1 else exact
         rhos = np.geomspace(first, exact, len(mus))
@@ -263,14 +240,14 @@ class _Homotopy:
 
     def _stage(self, W: Array, b: Array, mu: float, rho: float) -> tuple[Array, Array, Array, bool]:
         """Minimise on a working set that grows by the rows whose score exceeds gamma + rho."""
-        loss = self.loss
+        smoothed, fit_intercept = self.loss.smoothed(mu), self.loss.fit_intercept
         entering = np.zeros(0, dtype=np.intp)
         for _ in range(_ROUNDS):
             active = np.union1d(np.flatnonzero(W.any(axis=1)), entering)
-            A, steep = loss.block(active)
-            problem = penalised(loss, A, steep, k=self.k, gamma=self.gamma, rho=rho, mu=mu)
+            A, steep = self.columns.block(active)
+            problem = penalised(smoothed, A, steep, k=self.k, gamma=self.gamma, rho=rho)
             V = W[active]
-            if loss.fit_intercept:
+            if fit_intercept:
                 V = np.vstack([V, b / A[0, -1]])
             run = nonmonotone_apg(
                 problem,
@@ -284,28 +261,27 @@ class _Homotopy:
             self.history += run.history
             W = np.zeros_like(W)
             W[active] = run.W[: active.size]
-            b = run.W[-1] * A[0, -1] if loss.fit_intercept else b
-            scores = loss.scores(-loss.slope(A @ run.W, mu))
+            b = run.W[-1] * A[0, -1] if fit_intercept else b
+            scores = self.columns.scores(-smoothed.gradient(A @ run.W))
             outside = np.flatnonzero(~W.any(axis=1) & (scores > self.gamma + rho))
             entering = outside[top_rows(scores[outside], min(_ROOM, outside.size))]
             if entering.size == 0 or run.stopped:
                 break
         return W, b, scores, run.stopped
 
-    def _stays(self, support: Index, fit: BlockFit, rho: float) -> bool:
+    def _stays(self, fit: SupportFit, rho: float) -> bool:
         """Whether no row can join the fit at rho, nor then at any larger one.
 
         The fit is then what the schedule would end at: stationary for rho, not smoothed.
         """
-        scores = self.loss.scores(fit.Theta)
-        scores[support] = 0.0
+        scores = self.columns.scores(fit.Theta)
+        scores[fit.support] = 0.0
         return float(scores.max(initial=0.0)) <= self.gamma + rho
 
     def _answer(self, mu: float, rho: float) -> Solution:
-        support, _ = self._best()
-        fit = self._refit(support, self.tol)
+        fit = self.refits.at(self.refits.best().support, self.tol)
         W = np.zeros((self.loss.design.shape[1], self.loss.Y.shape[1]))
-        W[support] = fit.W
+        W[fit.support] = fit.W
         attributes: dict[str, Any] = {"refit_gap_": fit.gap, "rho_": rho, "mu_": mu}
         if self.bound is not None:
             attributes["lower_bound_"] = self.bound
@@ -315,80 +291,8 @@ class _Homotopy:
             fit.objective,
             np.asarray(self.history),
             len(self.history),
-            fit.converged and self._stays(support, fit, rho),
-            scores_with_closeness(W, self.loss.scores(fit.Theta)),
-            support,
+            fit.converged and self._stays(fit, rho),
+            scores_with_closeness(W, self.columns.scores(fit.Theta)),
+            fit.support,
             attributes,
         )
-
-
-def _printed(
-    loss: SmoothedLoss,
-    k: int,
-    gamma: float,
-    rho: float | None,
-    mu: float | None,
-    tol: float,
-    max_iter: int,
-    monitor: Monitor,
-) -> Solution:
-    """Algorithm 2 as printed; the constant feature is the last row of W."""
-    design, omega = loss.design, loss.omega
-    d, mass = design.shape[1], float(omega.sum())
-    constant = int(loss.fit_intercept)
-    frobenius = float(np.sum(design.column_norms() ** 2)) * float(omega.max()) + constant * mass
-    if rho is None:
-        rho = 0.01 * max(mass * max(loss.largest, float(constant)) - gamma, 0.0)
-    mus = [1.0 if mu is None else mu]
-    while mu is None and _SIGMA * mus[-1] >= 2.0 * _PRINTED_EPS / (mass + gamma * d):
-        mus.append(_SIGMA * mus[-1])
-    W = np.zeros((d + constant, loss.Y.shape[1]))
-    history: list[float] = []
-    for mu in mus:
-        run = nonmonotone_apg(
-            _printed_problem(loss, k, gamma, rho, mu, (frobenius + (d + constant) * gamma) / mu),
-            W,
-            margin=2.0,
-            tol=tol,
-            max_iter=max_iter,
-            monitor=monitor,
-        )
-        W = run.W
-        history += run.history
-        if run.stopped:
-            break
-    b = W[d] if constant else np.zeros(W.shape[1])
-    objective = float(omega @ row_norms(design.matmul(W[:d]) + b - loss.Y))
-    objective += gamma * float(row_norms(W).sum()) + rho * tail_norm(W, k)
-    return Solution(
-        W[:d],
-        b,
-        objective,
-        np.asarray(history),
-        len(history),
-        run.converged,
-        attributes={"rho_": rho, "mu_": mu},
-    )
-
-
-def _printed_problem(
-    loss: SmoothedLoss, k: int, gamma: float, rho: float, mu: float, lipschitz: float
-) -> Composite:
-    """F_mu with both norms smoothed and the printed prox of rho H_k."""
-    design, d = loss.design, loss.design.shape[1]
-
-    def gradient(W: Array, P: Array) -> Array:
-        slope = loss.slope(P, mu)
-        G = gamma * unit_ball_rows(W / mu)
-        G[:d] += design.rmatmul(slope)
-        G[d:] += slope.sum(axis=0)
-        return G
-
-    return Composite(
-        product=lambda W: design.matmul(W[:d]) + W[d:].sum(axis=0),
-        value=lambda W, P: loss.value(P, mu) + gamma * float(huber_rows(row_norms(W), mu).sum()),
-        gradient=gradient,
-        penalty=lambda W: rho * tail_norm(W, k),
-        prox=lambda U, step: prox_dc_published(U, k, rho * step),
-        lipschitz=lipschitz,
-    )

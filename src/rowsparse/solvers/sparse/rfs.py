@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse.design import Design, WithColumn
-from rowsparse.solvers.l21.irls import irls
+from rowsparse.solvers.l21.irls import IrlsResult, irls
 from rowsparse.solvers.l21.penalty_search import search_penalty
-from rowsparse.solvers.l21.problem import L21Problem, Reduction
 from rowsparse.solvers.l21.working_set import WorkingSetSolver, as_solution
+from rowsparse.solvers.losses.l21 import L21Loss
+from rowsparse.solvers.losses.reduction import Reduction
 from rowsparse.solvers.solution import Monitor, Solution, silent
 
 # Gap at which the rows of a solution are counted in the search for k of them.
 _COUNT_TOL = 1e-4
-# The search for k rows goes down to this share of gamma_max.
-_LEAST_GAMMA = 1e-3
+# The search for k rows goes down to this share of gamma_max, by this factor a step.
+_LEAST_GAMMA, _STEP, _MAX_SOLVES = 1e-3, 0.5, 60
 _FIRST_STEP = 1e-3
 _OUTER_ITER = 100
 _IRLS_ITER = 1000
@@ -26,29 +29,29 @@ def rfs(
     Y: Array,
     gamma: float | None,
     *,
-    k: int = 1,
+    k: int,
     weights: Array | None = None,
-    fit_intercept: bool = True,
-    solver: str = "auto",
-    tol: float = 1e-6,
-    max_iter: int | None = None,
+    fit_intercept: bool,
+    solver: str,
+    tol: float,
+    max_iter: int | None,
     monitor: Monitor = silent,
 ) -> Solution:
     """Solve the joint l2,1 problem; with ``gamma=None`` at the penalty that leaves k rows.
 
     ``solver`` is "admm", "irls", "lp" (one target, or two classes with an intercept) or "auto",
     which takes the linear programme where there is one and ADMM otherwise. ``max_iter`` counts
-    rounds of the working set (default 100), for IRLS its iterations (default 1000).
+    rounds of the working set (None: 100), for IRLS its iterations (None: 1000).
     """
-    reduction = Reduction.of(Y, fit_intercept)
-    programme = _takes_linear_programme(solver, reduction.reduced.shape[1])
-    problem = L21Problem.build(design, reduction.reduced, weights, fit_intercept, programme)
-    worker = WorkingSetSolver(problem, max_iter=max_iter or _OUTER_ITER, monitor=monitor)
+    loss, reduction = _reduced(L21Loss.of(design, Y, weights, fit_intercept), solver)
+    worker = WorkingSetSolver(loss, max_iter=max_iter or _OUTER_ITER, monitor=monitor)
     if gamma is None:
         gamma = penalty_for(worker, k, tol)
-    if solver == "irls":
-        return _irls_solution(problem, reduction, gamma, tol, max_iter or _IRLS_ITER, monitor)
-    return _solve_at(worker, gamma, tol, reduction)
+    if solver != "irls":
+        return _solve_at(worker, gamma, tol, reduction)
+    limit = max_iter or _IRLS_ITER
+    result = irls(loss, gamma, tol=tol, max_iter=limit, published=False, monitor=monitor)
+    return _irls_solution(result, gamma, *reduction.expand(result.W, result.b, result.Theta))
 
 
 def rfs_path_fits(
@@ -59,22 +62,27 @@ def rfs_path_fits(
     n_gammas: int,
     eps: float,
     weights: Array | None = None,
-    fit_intercept: bool = True,
-    tol: float = 1e-6,
+    fit_intercept: bool,
+    tol: float,
 ) -> list[Solution]:
-    """The solutions at falling penalties, by default from gamma_max to eps times that."""
-    reduction = Reduction.of(Y, fit_intercept)
-    programme = _takes_linear_programme("auto", reduction.reduced.shape[1])
-    problem = L21Problem.build(design, reduction.reduced, weights, fit_intercept, programme)
-    worker = WorkingSetSolver(problem, max_iter=_OUTER_ITER)
+    """The solutions at falling penalties; None for ``n_gammas`` from gamma_max to eps times it."""
+    loss, reduction = _reduced(L21Loss.of(design, Y, weights, fit_intercept), "auto")
+    worker = WorkingSetSolver(loss, max_iter=_OUTER_ITER)
     if gammas is None:
         gammas = worker.penalty_max * np.geomspace(1.0, eps, n_gammas)
     return [_solve_at(worker, float(gamma), tol, reduction) for gamma in gammas]
 
 
+def _reduced(loss: L21Loss, solver: str) -> tuple[L21Loss, Reduction]:
+    """The loss in as few targets as possible, by linear programming where it can be."""
+    reduced = loss.reduced()
+    programme = _takes_linear_programme(solver, reduced.Y.shape[1])
+    return replace(reduced, linear_programme=programme), loss.reduction
+
+
 def _solve_at(worker: WorkingSetSolver, gamma: float, tol: float, reduction: Reduction) -> Solution:
     fit = worker.solve(gamma, tol)
-    d = worker.problem.design.shape[1]
+    d = worker.loss.design.shape[1]
     solution = as_solution(fit, *reduction.expand(fit.coefficients(d), fit.b, fit.Theta))
     solution.attributes["gamma_"] = fit.penalty
     return solution
@@ -88,7 +96,12 @@ def penalty_for(worker: WorkingSetSolver, k: int, tol: float) -> float:
     """
     count_tol = max(tol, _COUNT_TOL)
     gamma, _ = search_penalty(
-        lambda g: worker.solve(g, count_tol), worker.penalty_max, k, lower=_LEAST_GAMMA
+        lambda g: worker.solve(g, count_tol),
+        worker.penalty_max,
+        k,
+        step=_STEP,
+        lower=_LEAST_GAMMA,
+        max_solves=_MAX_SOLVES,
     )
     step = _FIRST_STEP
     while worker.solve(gamma, tol).n_rows < k and gamma > _LEAST_GAMMA * worker.penalty_max:
@@ -111,9 +124,9 @@ def rfs_published(
     gamma: float,
     *,
     weights: Array | None = None,
-    fit_intercept: bool = True,
-    tol: float = 1e-6,
-    max_iter: int = 1000,
+    fit_intercept: bool,
+    tol: float,
+    max_iter: int,
     monitor: Monitor = silent,
 ) -> Solution:
     """The printed iteration, in its n x n or d x d form: no rows vanish, they are ranked.
@@ -125,30 +138,13 @@ def rfs_published(
     d = design.shape[1]
     if fit_intercept:
         design = WithColumn(design, np.ones(design.shape[0]))
-    problem = L21Problem.build(design, Y, weights, fit_intercept=False)
-    result = irls(problem, gamma, tol=tol, max_iter=max_iter, published=True, monitor=monitor)
+    loss = L21Loss.of(design, Y, weights, fit_intercept=False)
+    result = irls(loss, gamma, tol=tol, max_iter=max_iter, published=True, monitor=monitor)
     b = result.W[d] if fit_intercept else np.zeros(Y.shape[1])
-    return Solution(
-        result.W[:d],
-        b,
-        result.objective,
-        np.asarray(result.history),
-        len(result.history),
-        result.converged,
-        attributes={"gap_": result.gap, "dual_coef_": result.Theta, "gamma_": gamma},
-    )
+    return _irls_solution(result, gamma, result.W[:d], b, result.Theta)
 
 
-def _irls_solution(
-    problem: L21Problem,
-    reduction: Reduction,
-    gamma: float,
-    tol: float,
-    max_iter: int,
-    monitor: Monitor,
-) -> Solution:
-    result = irls(problem, gamma, tol=tol, max_iter=max_iter, monitor=monitor)
-    W, b, Theta = reduction.expand(result.W, result.b, result.Theta)
+def _irls_solution(result: IrlsResult, gamma: float, W: Array, b: Array, Theta: Array) -> Solution:
     return Solution(
         W,
         b,

@@ -5,9 +5,8 @@ The augmented Lagrangian itself is in :mod:`rowsparse.solvers.sparse.alm`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from itertools import count
 from typing import Literal
 
 import numpy as np
@@ -15,7 +14,9 @@ import numpy as np
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import Design
 from rowsparse.rows import row_norms
-from rowsparse.solvers.l21.refit import refit_l21
+from rowsparse.solvers.l21.local_search import descend, entry_rates, live_columns
+from rowsparse.solvers.losses.base import Refits, SupportFit
+from rowsparse.solvers.losses.l21 import L21Loss
 from rowsparse.solvers.solution import (
     Monitor,
     Solution,
@@ -23,47 +24,18 @@ from rowsparse.solvers.solution import (
     scores_with_closeness,
     silent,
 )
-from rowsparse.solvers.sparse.alm import Options, RidgeStep, Run, Scaled, alm
-from rowsparse.solvers.subset.exchange import fill, forward, least_squares_fit
-from rowsparse.solvers.subset.gram import machine_eps, univariate_gains
+from rowsparse.solvers.sparse.alm import AlmOptions, AlmRun, RidgeStep, Scaled, alm
+from rowsparse.solvers.subset.exchange import fill, forward
+from rowsparse.solvers.subset.gram import univariate_gains
 
 Init = Literal["forward", "zero", "random"]
 
 # Scale of the random start: the papers give none. Large starts end far above the loss of W = 0.
 _INIT_SCALE = {"corrected": 0.03, "published": 1.0}
-# A column is constant if centring leaves no more of it than so many rounding errors.
-_CONSTANT = 100.0
-# A swap is accepted when it lowers the refitted loss by this share.
-_LEAST_GAIN = 1e-6
-# A small support may have to be exchanged more than once over.
+# Relative duality gap of the refits.
+_REFIT_TOL = 1e-8
+# Least limit on the swaps: a small support may have to be exchanged more than once over.
 _LEAST_SWAPS = 20
-
-
-@dataclass
-class Choice:
-    """A support with the coefficients, the loss and the dual point of the refit on it."""
-
-    support: Index
-    W: Array
-    b: Array
-    loss: float
-    Theta: Array
-    gap: float
-    converged: bool
-
-
-def refitter(
-    design: Design, Y: Array, weights: Array | None, fit_intercept: bool
-) -> Callable[[Index], Choice]:
-    """The convex refit as a function of the support, each computed once."""
-
-    @cache
-    def solve(key: tuple[int, ...]) -> Choice:
-        support = np.array(key, dtype=np.intp)
-        fit = refit_l21(design, Y, support, weights=weights, fit_intercept=fit_intercept)
-        return Choice(support, fit.W, fit.b, fit.objective, fit.Theta, fit.gap, fit.converged)
-
-    return lambda support: solve(tuple(sorted(support.tolist())))
 
 
 def rpfs(
@@ -72,15 +44,15 @@ def rpfs(
     k: int,
     *,
     weights: Array | None = None,
-    mu: float = 0.1,
-    rho: float = 1.02,
-    max_iter: int = 1000,
-    init: Init | None = None,
+    mu: float,
+    rho: float,
+    max_iter: int,
+    init: Init | None,
     n_restarts: int,
-    init_scale: float | None = None,
-    variant: Variant = "corrected",
-    fit_intercept: bool = True,
-    tol: float = 1e-6,
+    init_scale: float | None,
+    variant: Variant,
+    fit_intercept: bool,
+    tol: float,
     rng: np.random.Generator,
     monitor: Monitor = silent,
 ) -> Solution:
@@ -98,13 +70,13 @@ def rpfs(
         First penalty of the augmented Lagrangian, and the factor by which it grows.
     max_iter : int
         Largest number of iterations of a start.
-    init : {"forward", "zero", "random"}, optional
+    init : {"forward", "zero", "random"} or None
         W_0: the least squares coefficients on the support of greedy forward selection, zero, or
-        normal random numbers. Default: "forward" if corrected, "random" if published.
+        normal random numbers. None: "forward" if corrected, "random" if published.
     n_restarts : int
         Random starts after the first; the other two are deterministic.
-    init_scale : float, optional
-        Standard deviation of a random W_0, which the paper does not state. Default: 1 if
+    init_scale : float or None
+        Standard deviation of a random W_0, which the paper does not state. None: 1 if
         published, 0.03 if corrected, because from 1 the iteration freezes at losses far above
         that of W = 0, and of the scales tried 0.03 alone comes near the printed losses.
     variant : {"corrected", "published"}
@@ -131,30 +103,33 @@ def rpfs(
         ``forward_objective_`` (refitted on the support of forward selection).
     """
     corrected = variant == "corrected"
-    problem = Scaled.of(design, Y, weights, fit_intercept, joint=corrected)
-    refit = refitter(design, Y, weights, fit_intercept)
-    greedy = Greedy.of(design, Y, weights, fit_intercept, k)
+    loss = L21Loss.of(design, Y, weights, fit_intercept)
+    refits = Refits(loss, 0.0, _REFIT_TOL)
+    forward_start = ForwardStart.of(loss, k)
+    live = forward_start.live
     scale = _INIT_SCALE[variant] if init_scale is None else init_scale
     starts = _starts(
-        init or ("forward" if corrected else "random"), greedy, n_restarts + 1, scale, rng
+        init or ("forward" if corrected else "random"), forward_start.W, n_restarts + 1, scale, rng
     )
+    problem = Scaled.of(design, Y, weights, fit_intercept, joint=corrected)
     step = RidgeStep(problem.Z)
-    options = Options(mu, rho, max_iter, "l2" if corrected else "l1", tol, corrected)
-    keep = greedy.live[:, None] if corrected else np.True_
+    options = AlmOptions(mu, rho, max_iter, "l2" if corrected else "l1", tol, corrected)
+    keep = live[:, None] if corrected else np.True_
     runs = [alm(problem, step, W_0 * keep, k, options, monitor) for W_0 in starts]
-    choices = [refit(fill(run.rows.tolist(), greedy.strength, greedy.live, k)) for run in runs]
-    by_forward = refit(greedy.support)
-    solution = _published(runs, choices)
+    fits = [refits.at(fill(run.rows.tolist(), forward_start.strength, live, k)) for run in runs]
+    by_forward = refits.at(forward_start.support)
     if corrected:
-        solution = _corrected(design, greedy.live, runs, choices, by_forward, refit)
-    solution.attributes["objectives_"] = np.array([choice.loss for choice in choices])
-    solution.attributes["forward_objective_"] = by_forward.loss
+        solution = _corrected(loss, live, runs, fits, by_forward, refits)
+    else:
+        solution = _published(runs, fits)
+    solution.attributes["objectives_"] = np.array([fit.objective for fit in fits])
+    solution.attributes["forward_objective_"] = by_forward.objective
     return solution
 
 
 @dataclass
-class Greedy:
-    """Forward selection with sample weights, and what the columns of the design amount to."""
+class ForwardStart:
+    """Forward selection with sample weights, and the strength of each feature on its own."""
 
     support: Index
     W: Array
@@ -162,109 +137,84 @@ class Greedy:
     live: Mask
 
     @classmethod
-    def of(
-        cls, design: Design, Y: Array, weights: Array | None, fit_intercept: bool, k: int
-    ) -> Greedy:
-        omega = np.ones(Y.shape[0]) if weights is None else weights
-        Z, _ = design.weighted(omega, center=fit_intercept)
-        offset = omega @ Y / omega.sum() if fit_intercept else 0.0
-        target = np.sqrt(omega)[:, None] * (Y - offset)
-        norms = Z.column_norms()
-        # What centring leaves of a constant column is rounding, and would correlate with Y.
-        noise = (
-            _CONSTANT * machine_eps(design) * design.weighted(omega, center=False)[0].column_norms()
-        )
-        live = norms > noise
-        support = forward(Z, target, k, live=live)
-        W = np.zeros((design.shape[1], Y.shape[1]))
-        W[support] = least_squares_fit(Z, target, support)[0]
-        strength = univariate_gains(Z.rmatmul(target), norms**2)
+    def of(cls, loss: L21Loss, k: int) -> ForwardStart:
+        squared, live = loss.least_squares(loss.omega), live_columns(loss)
+        support = forward(squared.design, squared.Y, k, live=live)
+        W = np.zeros_like(squared.correlations)
+        W[support] = squared.refit(support, penalty=0.0, tol=0.0).W
+        strength = univariate_gains(squared.correlations, squared.design.column_norms() ** 2)
         return cls(support, W * live[:, None], strength, live)
 
 
 def _starts(
-    init: Init, greedy: Greedy, n_starts: int, scale: float, rng: np.random.Generator
+    init: Init, by_forward: Array, n_starts: int, scale: float, rng: np.random.Generator
 ) -> list[Array]:
     if init != "random":
-        return [greedy.W if init == "forward" else np.zeros_like(greedy.W)]
-    return [scale * rng.standard_normal(greedy.W.shape) for _ in range(n_starts)]
+        return [by_forward if init == "forward" else np.zeros_like(by_forward)]
+    return [scale * rng.standard_normal(by_forward.shape) for _ in range(n_starts)]
 
 
-def _published(runs: list[Run], choices: list[Choice]) -> Solution:
+def _published(runs: list[AlmRun], fits: list[SupportFit]) -> Solution:
     """The best start by the loss at (V, b), as it is."""
     at = int(np.argmin([run.history[-1] for run in runs]))
-    run, support = runs[at], choices[at].support
+    run, support = runs[at], fits[at].support
     loss = run.history[-1]
-    as_it_is = Choice(support, run.V[support], run.b, loss, run.V[:0], np.nan, run.converged)
+    as_it_is = SupportFit(support, run.V[support], run.b, loss, run.V[:0], np.nan, run.converged)
     return _solution(run, as_it_is, run.strength)
 
 
 def _corrected(
-    design: Design,
+    loss: L21Loss,
     live: Mask,
-    runs: list[Run],
-    choices: list[Choice],
-    by_forward: Choice,
-    refit: Callable[[Index], Choice],
+    runs: list[AlmRun],
+    fits: list[SupportFit],
+    by_forward: SupportFit,
+    refits: Refits,
 ) -> Solution:
     """The best of all supports by refitted loss, after swaps."""
-    at = int(np.argmin([choice.loss for choice in choices]))
-    best = by_forward if by_forward.loss < choices[at].loss else choices[at]
-    best, pull, settled = _swap(design, best, refit, live)
-    solution = _solution(runs[at], best, pull if pull.any() else runs[at].strength)
+    at = int(np.argmin([fit.objective for fit in fits]))
+    best = by_forward if by_forward.objective < fits[at].objective else fits[at]
+    best, settled = _swap(loss.design, best, refits, live)
+    rates = entry_rates(loss.design, best.Theta, live)
+    solution = _solution(runs[at], best, rates if rates.any() else runs[at].strength)
     solution.attributes["refit_gap_"] = best.gap
-    # The answer is the refit and its swaps; the ALM may well still wander between supports.
+    # The answer is the refit and its swaps; the ALM need not have settled on a support.
     solution.converged = best.converged and settled
     return solution
 
 
-def _solution(run: Run, choice: Choice, strength: Array) -> Solution:
+def _solution(run: AlmRun, fit: SupportFit, strength: Array) -> Solution:
     W = np.zeros_like(run.V)
-    W[choice.support] = choice.W
+    W[fit.support] = fit.W
     return Solution(
         W=W,
-        b=choice.b,
-        objective=choice.loss,
+        b=fit.b,
+        objective=fit.objective,
         history=np.array(run.history),
         n_iter=len(run.history),
-        converged=choice.converged,
-        scores=scores_with_closeness(W, strength, choice.support),
-        support=choice.support,
+        converged=fit.converged,
+        scores=scores_with_closeness(W, strength, fit.support),
+        support=fit.support,
         attributes={"alm_objective_": run.history[-1], "alm_converged_": run.converged},
     )
 
 
-def _pull(design: Design, choice: Choice, live: Mask) -> Array:
-    """||x_j' Theta|| / ||x_j||, with Theta the dual point of the refit: zero on the support.
+def _swap(design: Design, best: SupportFit, refits: Refits, live: Mask) -> tuple[SupportFit, bool]:
+    """Swap the weakest row for the strongest outsider while the refitted loss falls.
 
-    It is the rate at which the loss falls when feature j, scaled to unit norm, comes in.
+    Returns the support and whether it was the loss, not the limit of about k swaps, that ended it.
     """
-    pull = row_norms(design.rmatmul(choice.Theta))
-    return np.asarray(np.where(live, pull, 0.0) / np.where(live, design.column_norms(), 1.0))
+    norms = design.column_norms()
 
+    def swapped(fit: SupportFit) -> list[SupportFit]:
+        rates = entry_rates(design, fit.Theta, live)
+        rates[fit.support] = -1.0
+        entering = int(np.argmax(rates))
+        if rates[entering] <= 0.0:
+            return []
+        support = fit.support.copy()
+        support[np.argmin(row_norms(fit.W) * norms[fit.support])] = entering
+        return [refits.at(support)]
 
-def _swap(
-    design: Design, best: Choice, refit: Callable[[Index], Choice], live: Mask
-) -> tuple[Choice, Array, bool]:
-    """Up to k swaps or so, weakest row against strongest outsider, while the refitted loss falls.
-
-    Returns the support, the pull of all features on it, and whether the swaps had an end.
-    """
-    settled = False
-    pull = _pull(design, best, live)
-    for _ in range(max(_LEAST_SWAPS, best.support.size)):
-        outside = pull.copy()
-        outside[best.support] = -1.0
-        p = int(np.argmax(outside))
-        if outside[p] <= 0.0:
-            settled = True
-            break
-        weight = row_norms(best.W) * design.column_norms()[best.support]
-        support = best.support.copy()
-        support[np.argmin(weight)] = p
-        trial = refit(support)
-        if not trial.loss < best.loss * (1.0 - _LEAST_GAIN):
-            settled = True
-            break
-        best, pull = trial, _pull(design, trial, live)
-    return best, pull, settled
+    swaps, limit = count(), max(_LEAST_SWAPS, best.support.size)
+    return descend(best, [swapped], stop=lambda _: next(swaps) >= limit)

@@ -1,4 +1,4 @@
-"""Least squares on k features: greedy growth, descent by exchanges, and the final fit.
+"""Least squares on k features: greedy growth and descent by exchanges.
 
 The problem is
 
@@ -11,7 +11,6 @@ ever selected are computed.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lstsq, qr
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._deadline import NO_DEADLINE, Deadline
@@ -23,9 +22,6 @@ from rowsparse.solvers.subset.gram import (
     univariate_gains,
 )
 from rowsparse.solvers.subset.support import Effort, SupportState
-
-# Condition number, of columns of unit norm, from which on a fit treats them as dependent.
-_REFIT_CONDITION = 1e10
 
 
 def grow(state: SupportState, size: int, allowed: Mask, min_gain: float) -> bool:
@@ -109,41 +105,3 @@ def fill(picked: list[int], strength: Array, live: Mask, k: int) -> Index:
     order = np.lexsort((-strength, ~live))
     others = order[~np.isin(order, picked)]
     return np.concatenate([np.array(picked, dtype=np.intp), others])[:k]
-
-
-def least_squares_fit(
-    design: Design, Y: Array, support: Index, *, ridge: float = 0.0
-) -> tuple[Array, float]:
-    """Coefficients on a support (k x c) and ||Y - X W||^2 + ridge ||W||^2, at their least.
-
-    Computed from the columns and not from their Gram matrix, which would square their condition
-    number. The objective is rounded up. Of dependent columns, scaled to unit norm, the solution
-    of least norm is taken.
-    """
-    X_S = design.double_columns(support)
-    if ridge > 0 and support.size > 2 * Y.shape[0]:
-        # W = Q U lies in the span of the samples; with X_S' = QR there are fewer unknowns.
-        Q, R = qr(X_S.T, mode="economic", check_finite=False)
-        U, objective = _ridge_fit(R.T, Y, ridge)
-        return Q @ U, objective
-    return _ridge_fit(X_S, Y, ridge)
-
-
-def _ridge_fit(X: Array, Y: Array, ridge: float) -> tuple[Array, float]:
-    k = X.shape[1] if ridge > 0 else 0
-    X = np.vstack([X, np.sqrt(ridge) * np.eye(k, X.shape[1])])
-    target = np.vstack([Y, np.zeros((k, Y.shape[1]))])
-    norms = np.linalg.norm(X, axis=0)
-    norms[norms == 0] = 1.0
-    V = lstsq(X / norms, target, cond=1 / _REFIT_CONDITION, lapack_driver="gelsy")[0]
-    rounding = (len(X) + 16) * float(np.finfo(np.float64).eps)
-    error = rounding * (np.linalg.norm(target) + np.linalg.norm(V, axis=1).sum())
-    V /= norms[:, None]
-    left = float(np.linalg.norm(target - X @ V))
-    # The rounding error is added, so that the value is not below the true minimum.
-    return V, (left + float(error)) ** 2 if left > 0 else 0.0
-
-
-def least_squares_objective(design: Design, Y: Array, S: Index, *, ridge: float = 0.0) -> float:
-    """The least ||Y - X W||^2 + ridge ||W||^2 on a support S."""
-    return least_squares_fit(design, Y, S, ridge=ridge)[1]

@@ -70,10 +70,10 @@ def reduced_targets(Y: Array) -> Array:
     return np.asarray(Y @ vectors[:, kept])
 
 
-def first_best(scores: Array, eps: float, slack: float = 0.0) -> int:
+def first_best(scores: Array, eps: float) -> int:
     """The lowest index whose score is the largest but for rounding."""
     best = scores.max()
-    return int(np.argmax(scores >= best - 64 * eps * abs(best) - slack))
+    return int(np.argmax(scores >= best - 64 * eps * abs(best)))
 
 
 def independent(A_SS: Array, tol: float) -> Index:

@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 
 from rowsparse._arrays import Array, Index
 from rowsparse.solvers.subset.features import FeatureSearch
-from rowsparse.solvers.subset.gram import GramProblem, first_best
+from rowsparse.solvers.subset.gram import GramProblem, first_best, safe_ratio
 from rowsparse.solvers.subset.local_search import LocalOptimum, LocalSearch
 from rowsparse.solvers.subset.rules import Rules
 from rowsparse.solvers.subset.support import SupportState
@@ -174,13 +174,15 @@ class GroupSearch:
         first = len(self._fixed)
         if first == len(chosen):
             return
-        left, T = self._blocks.left(state), state.T
+        residual, T = self._blocks.residual_grams(state), state.T
         starts = self._starts(chosen)
         widest = max(part.size for part in self._groups)
         step = max(1, _ENTRIES // (widest * T.shape[1] * max(state.V.shape[1], widest)))
         for begin in range(first, len(chosen), step):
             slots = starts[begin : min(begin + step, len(chosen)) + 1]
-            yield from enumerate(self._blocks.exchange_gains(state, left, T, slots), start=begin)
+            yield from enumerate(
+                self._blocks.exchange_gains(state, residual, T, slots), start=begin
+            )
 
 
 def _removal_cost(state: SupportState, slots: slice) -> float:
@@ -191,7 +193,10 @@ def _removal_cost(state: SupportState, slots: slice) -> float:
 
 @dataclass(frozen=True)
 class _GroupBlocks:
-    """The groups by their size: which they are, their features, and A_gg of each."""
+    """The Gram matrices of the groups, stacked by group size.
+
+    ``parts`` has for each size the groups, their features (one row per group), and A_gg of each.
+    """
 
     problem: GramProblem
     n_groups: int
@@ -212,10 +217,10 @@ class _GroupBlocks:
             parts.append((which, features, A_gg))
         return cls(problem, len(groups), parts)
 
-    def left(self, state: SupportState) -> list[Array]:
-        """S_g of every group, as ``parts`` has them."""
+    def residual_grams(self, state: SupportState) -> list[Array]:
+        """S_g of every group, in the order of ``parts``."""
         T, A_S = state.T, state.A_S
-        # One product a group: A_Sg' T_g.
+        # One product per group: A_Sg' T_g.
         return [
             A_gg - np.matmul(A_S[:, features].transpose(1, 2, 0), T[:, features].transpose(1, 0, 2))
             for _, features, A_gg in self.parts
@@ -223,12 +228,12 @@ class _GroupBlocks:
 
     def gains(self, state: SupportState) -> Array:
         """What adding each group would take off the objective of a state."""
-        return self._gains(self.left(state), state.R)
+        return self._gains(self.residual_grams(state), state.R)
 
     def exchange_gains(
-        self, state: SupportState, left: list[Array], T: Array, slots: list[int]
+        self, state: SupportState, residual: list[Array], T: Array, slots: list[int]
     ) -> Array:
-        """What each group gains in the place of others, of which ``slots`` has where they begin.
+        """What each group gains in the place of others, which begin at ``slots``.
 
         Without the features I, S_g grows by T_Ig' M_II^-1 T_Ig and R_g by T_Ig' M_II^-1 V_I, and
         the objective by trace(V_I' M_II^-1 V_I). Entry (i, g) is for the i-th of the others.
@@ -244,15 +249,15 @@ class _GroupBlocks:
         at = [begin - slots[0] for begin in slots[:-1]]
         R = state.R + np.add.reduceat(half[:, :, None] * v[:, None, :], at, axis=0)
         grown = []
-        for (_, features, _), S in zip(self.parts, left, strict=True):
+        for (_, features, _), S in zip(self.parts, residual, strict=True):
             block = half[:, features]
             grown.append(S + np.add.reduceat(block[..., None] * block[..., None, :], at, axis=0))
         return self._gains(grown, R) - np.add.reduceat(np.sum(v**2, axis=1), at)[:, None]
 
-    def _gains(self, left: list[Array], R: Array) -> Array:
+    def _gains(self, residual: list[Array], R: Array) -> Array:
         """trace(R_g' S_g^+ R_g), for one state or several along the first axis."""
         gains = np.zeros((*R.shape[:-2], self.n_groups))
-        for (which, features, A_gg), S in zip(self.parts, left, strict=True):
+        for (which, features, A_gg), S in zip(self.parts, residual, strict=True):
             values, along = S[..., 0], R[..., features, :]
             if features.shape[1] > 1:
                 values, vectors = np.linalg.eigh(S)
@@ -260,6 +265,5 @@ class _GroupBlocks:
             squares = np.einsum("...jc,...jc->...j", along, along)
             scale = np.einsum("gjj->gj", A_gg).max(axis=1, initial=0.0)
             useful = values > self.problem.share * scale[:, None]
-            ratios = np.divide(squares, values, out=np.zeros_like(squares), where=useful)
-            gains[..., which] = ratios.sum(axis=-1)
+            gains[..., which] = safe_ratio(squares, values, useful).sum(axis=-1)
         return gains

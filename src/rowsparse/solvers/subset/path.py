@@ -17,7 +17,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
-from rowsparse.solvers.subset.exchange import least_squares_fit
+from rowsparse.solvers.losses.squared import least_squares_fit
 from rowsparse.solvers.subset.gram import GramProblem
 from rowsparse.solvers.subset.groups import local_search
 from rowsparse.solvers.subset.local_search import LocalOptimum, LocalSearch

@@ -16,8 +16,8 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse._deadline import Deadline
 from rowsparse.design import Design
+from rowsparse.solvers.losses.squared import least_squares_fit
 from rowsparse.solvers.solution import Monitor, silent
-from rowsparse.solvers.subset.exchange import least_squares_fit
 from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
 from rowsparse.solvers.subset.groups import local_search
 from rowsparse.solvers.subset.rules import Rules

@@ -3,7 +3,7 @@
     min_{W,b}  P(W,b) = sum_i omega_i ||y_i - z_i W - b||_2 + gamma sum_j ||w_j||_2
 
 is a sum of row norms of the stacked (E, V), E = Y - ZW - 1b' and V = W, over a graph: the
-splitting of :mod:`rowsparse.solvers.l21.splitting` solves it, and V is exactly sparse.
+splitting of :mod:`rowsparse.solvers.blocks.splitting` solves it, and V is exactly sparse.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse.rows import row_norms
-from rowsparse.solvers.l21.splitting import GraphProjection, Iterates, split
-from rowsparse.solvers.l21.working_set import BlockFit, State
+from rowsparse.solvers.blocks.fit import BlockFit, BlockState
+from rowsparse.solvers.blocks.splitting import GraphProjection, Iterates, split
 
 
 def centred(A: Array, fit_intercept: bool) -> Array:
@@ -49,7 +49,7 @@ def admm_l21(
     fit_intercept: bool,
     tol: float,
     max_iter: int,
-    state: State | None = None,
+    state: BlockState | None = None,
 ) -> BlockFit:
     """Minimise P over the columns of Z to a duality gap of at most ``tol * P``.
 
@@ -69,7 +69,7 @@ def admm_l21(
         Relative duality gap to reach.
     max_iter : int
         Limit on the iterations.
-    state : State, optional
+    state : BlockState, optional
         Where to start from.
     """
     n = Y.shape[0]
@@ -77,7 +77,7 @@ def admm_l21(
     # In units in which every column has norm 1 the preconditioner of W = V is 1.
     norms = np.sqrt(np.einsum("ij,ij->j", Zc, Zc))
     root = np.where(norms > 0, norms, 1.0)[:, None]
-    block = Block(Zc / root.T, Y, gamma / root[:, 0], omega, fit_intercept, tol)
+    block = JointBlock(Zc / root.T, Y, gamma / root[:, 0], omega, fit_intercept, tol)
     start = block.start()
     if state is not None:
         S = np.concatenate([state.E, state.V * root])
@@ -93,11 +93,11 @@ def admm_l21(
     fit = replace(block.best, n_iter=n_iter, converged=converged, W=block.best.W / root)
     if fit_intercept:
         fit.b = fit.b - Z.mean(axis=0) @ fit.W
-    fit.state = State(end.S[n:] / root, end.L[n:] * root, end.S[:n], end.L[:n], end.rho)
+    fit.state = BlockState(end.S[n:] / root, end.L[n:] * root, end.S[:n], end.L[:n], end.rho)
     return fit
 
 
-class Block:
+class JointBlock:
     """The problem on a centred block, with a penalty for each column, and the best pair so far."""
 
     def __init__(

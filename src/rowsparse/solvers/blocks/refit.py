@@ -1,4 +1,4 @@
-"""The l2,1 loss refitted on a fixed support: a small convex problem, solved to a gap."""
+"""The l2,1 loss on the columns of a fixed support: a small convex problem, solved to a gap."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from rowsparse._arrays import Array, Index
-from rowsparse.design import Design
+from rowsparse._arrays import Array
 from rowsparse.rows import row_norms
-from rowsparse.solvers.l21.admm import admm_l21, centred, first_step
-from rowsparse.solvers.l21.lp import lp_l21
-from rowsparse.solvers.l21.problem import Reduction
-from rowsparse.solvers.l21.splitting import Iterates, split
-from rowsparse.solvers.l21.sum_of_norms import NormSum, newton_l21, sum_of_norms
-from rowsparse.solvers.l21.working_set import BlockFit
+from rowsparse.solvers.blocks.admm import admm_l21, centred, first_step
+from rowsparse.solvers.blocks.fit import BlockFit
+from rowsparse.solvers.blocks.lp import lp_l21
+from rowsparse.solvers.blocks.splitting import Iterates, split
+from rowsparse.solvers.blocks.sum_of_norms import NormSum, newton_l21, sum_of_norms
 
 _MAX_ITER = 20000
 # Iterations after which ADMM is given up for Newton steps, and the most unknowns of these.
@@ -25,35 +23,18 @@ _RANK_TOL = 1e-10
 
 
 def refit_l21(
-    design: Design,
-    Y: Array,
-    support: Index,
-    *,
-    weights: Array | None = None,
-    gamma: float = 0.0,
-    fit_intercept: bool = True,
-    tol: float = 1e-8,
+    Z: Array, Y: Array, gamma: float, *, omega: Array, fit_intercept: bool, tol: float
 ) -> BlockFit:
-    """Minimise sum_i omega_i ||y_i - z_i W - b|| + gamma ||W||_21 over the rows of a support.
+    """Minimise sum_i omega_i ||y_i - z_i W - b|| + gamma ||W||_21 on the columns of a support.
 
-    Returns
-    -------
-    BlockFit
-        ``W`` has one row for each entry of ``support``, ``gap`` is the certified duality gap.
+    Parameters are those of :func:`rowsparse.solvers.blocks.admm.admm_l21`, but ``gamma`` may be
+    zero. ``gap`` of the answer is a certified duality gap.
     """
-    omega = np.ones(Y.shape[0]) if weights is None else weights
-    Z = design.columns(support).astype(np.float64, copy=False)
-    reduction = Reduction.of(Y, fit_intercept)
-    Yr = reduction.reduced
-    if Yr.shape[1] == 1:
-        fit = lp_l21(Z, Yr, gamma, omega=omega, fit_intercept=fit_intercept, tol=tol)
-    elif gamma > 0:
-        fit = _penalised(Z, Yr, gamma, omega, fit_intercept, tol)
-    else:
-        fit = _unpenalised(Z, Yr, omega, fit_intercept, tol)
-    fit.W, fit.b, fit.Theta = reduction.expand(fit.W, fit.b, fit.Theta)
-    fit.state = None
-    return fit
+    if Y.shape[1] == 1:
+        return lp_l21(Z, Y, gamma, omega=omega, fit_intercept=fit_intercept, tol=tol)
+    if gamma > 0:
+        return _penalised(Z, Y, gamma, omega, fit_intercept, tol)
+    return _unpenalised(Z, Y, omega, fit_intercept, tol)
 
 
 def _penalised(

@@ -8,8 +8,8 @@ from scipy.optimize import linprog
 
 from rowsparse._arrays import Array
 from rowsparse.rows import row_norms
-from rowsparse.solvers.l21.admm import centred, feasible_dual
-from rowsparse.solvers.l21.working_set import BlockFit
+from rowsparse.solvers.blocks.admm import centred, feasible_dual
+from rowsparse.solvers.blocks.fit import BlockFit
 
 
 def lp_l21(

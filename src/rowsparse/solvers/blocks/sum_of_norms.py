@@ -19,8 +19,8 @@ from scipy.linalg import LinAlgError, qr, solve_triangular
 
 from rowsparse._arrays import Array
 from rowsparse.rows import row_norms
-from rowsparse.solvers.l21.admm import Block, centred
-from rowsparse.solvers.l21.working_set import BlockFit
+from rowsparse.solvers.blocks.admm import JointBlock, centred
+from rowsparse.solvers.blocks.fit import BlockFit
 
 # The least eps in units of a typical residual and of the rounding of a row, and how it falls: once
 # the gap is within a few times what the smoothing makes of it, or after so many steps.
@@ -33,13 +33,13 @@ _DEPENDENT = 1e-14
 def newton_l21(
     Z: Array, Y: Array, gamma: float, *, omega: Array, fit_intercept: bool, tol: float
 ) -> BlockFit:
-    """The joint l2,1 problem of :mod:`rowsparse.solvers.l21.admm` on a small block of columns.
+    """The joint l2,1 problem of :mod:`rowsparse.solvers.blocks.admm` on a small block of columns.
 
-    Parameters are those of :func:`rowsparse.solvers.l21.admm.admm_l21`.
+    Parameters are those of :func:`rowsparse.solvers.blocks.admm.admm_l21`.
     """
     n, m = Z.shape
     Zc = centred(Z, fit_intercept)
-    block = Block(Zc, Y, np.full(m, gamma), omega, fit_intercept, tol)
+    block = JointBlock(Zc, Y, np.full(m, gamma), omega, fit_intercept, tol)
     A = np.vstack([Zc, np.eye(m)])
     if fit_intercept:
         A = np.column_stack([A, np.repeat([1.0, 0.0], [n, m])])

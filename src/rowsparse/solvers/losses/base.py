@@ -1,0 +1,101 @@
+"""What a solver may ask of a loss, and the refits of a loss on supports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rowsparse._arrays import Array, Index
+from rowsparse.design import Design
+from rowsparse.solvers.blocks.fit import BlockFit, BlockState
+
+
+class Loss(Protocol):
+    """A convex function f of the predictions P = XW + 1b', an n x c matrix.
+
+    A dual point Theta is minus a gradient of f at some P, or what an algorithm has in its place.
+    """
+
+    @property
+    def design(self) -> Design:
+        """X."""
+
+    @property
+    def Y(self) -> Array:
+        """The targets, n x c."""
+
+    def value(self, P: Array) -> float:
+        """f(P)."""
+
+    def gradient(self, P: Array) -> Array:
+        """A (sub)gradient of f at P; X' times it is that in W."""
+
+    def curvature(self, P: Array) -> Array:
+        """Weights h, broadcast against P, of the quadratic <gradient, D> + 1/2 sum h D^2.
+
+        It describes f(P + D) - f(P): as an upper bound, or to second order.
+        """
+
+    def dual_value(self, Theta: Array) -> float:
+        """-f*(-Theta) = min_P f(P) + <Theta, P>, for a Theta at which it is finite."""
+
+    def dual_point(self, Theta: Array, penalty: float) -> tuple[Array, Array, float]:
+        """Theta made feasible for f + penalty ||W||_21, its scores before, its value after.
+
+        The scores are the norms ||x_j' Theta||; feasible means that none is above the penalty.
+        """
+
+    def null_point(self) -> tuple[Array, Array]:
+        """The best b for W = 0, and the dual point Theta that goes with it."""
+
+    def solve_block(
+        self, Z: Array, penalty: float, tol: float, state: BlockState | None
+    ) -> BlockFit:
+        """Minimise f + penalty ||W||_21 on the columns Z to a relative duality gap of tol."""
+
+    def refit(self, support: Index, *, penalty: float, tol: float) -> SupportFit:
+        """The best coefficients on a support, with the penalty that goes with the loss."""
+
+
+@dataclass(frozen=True)
+class SupportFit:
+    """The best coefficients on a support: one row of W for each of its features."""
+
+    support: Index
+    W: Array
+    b: Array
+    objective: float
+    Theta: Array
+    gap: float
+    converged: bool
+
+
+class Refits:
+    """The refits of a loss on supports, each computed once."""
+
+    def __init__(self, loss: Loss, penalty: float, tol: float) -> None:
+        self._loss, self._penalty, self._tol = loss, penalty, tol
+        self._fits: dict[tuple[int, ...], SupportFit] = {}
+
+    def __len__(self) -> int:
+        return len(self._fits)
+
+    @property
+    def fits(self) -> list[SupportFit]:
+        """All refits so far, in the order in which their supports were first seen."""
+        return list(self._fits.values())
+
+    def at(self, support: Index, tol: float | None = None) -> SupportFit:
+        """The refit on a support, computed again if ``tol`` is below that of the others."""
+        S = np.sort(support)
+        key = tuple(S.tolist())
+        tol = self._tol if tol is None else tol
+        if key not in self._fits or tol < self._tol:
+            self._fits[key] = self._loss.refit(S, penalty=self._penalty, tol=tol)
+        return self._fits[key]
+
+    def best(self) -> SupportFit:
+        """The refit with the least objective."""
+        return min(self._fits.values(), key=lambda fit: fit.objective)
