@@ -147,3 +147,63 @@ def test_a_comma_that_may_be_either_is_refused(tmp_path: Path) -> None:
         "Column 'u' holds '1,234', which may be 1234 or 1.234: save the table without thousands "
         "separators and with decimal points."
     )
+
+
+def test_row_names_that_the_header_has_no_cell_for(tmp_path: Path) -> None:
+    rows = [f'"s{i}" {i % 7 + 0.5}  {i % 5} "{"ab"[i % 2]} b"' for i in range(20)]
+    text = "\n".join(['"u" "v" "y"', *rows])
+    for written in (text, text.replace("  ", " ").replace("b b", "c").replace(" ", "\t")):
+        table = read_text(tmp_path, written, name="a.txt")
+        assert table.names == ["u", "v"]
+        assert table.identifiers == ("column 1",)
+        assert table.X[:2].tolist() == [[0.5, 0.0], [1.5, 1.0]]
+
+
+def test_a_separator_at_the_end_of_each_row_is_no_row_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("u,v,y\n" + ROWS.replace("\n", ",\n") + ",")
+    assert "Line 2 of 'a.csv' has 4 cells, and the header has 3:" in refusal(path, "y")
+
+
+def test_comments_before_the_header(tmp_path: Path) -> None:
+    table = read_text(tmp_path, f'# made by "hand, 2024\n\n## v2\nu,v,y\n{ROWS}\n')
+    assert table.names == ["u", "v"]
+    assert table.X.shape == (20, 2)
+    assert table.notes == ("Skipped: 3 lines before the header, blank or beginning with '#'.",)
+
+
+@pytest.mark.parametrize("comments", ["", "##one\n##two\n"])
+def test_a_header_that_begins_with_a_comment_sign(comments: str, tmp_path: Path) -> None:
+    table = read_text(tmp_path, f"{comments}#u,v,y\n{ROWS}\n")
+    assert table.names == ["#u", "v"]
+    assert table.X.shape == (20, 2)
+
+
+def test_nothing_but_comments(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("# one\n# two, three\n")
+    assert refusal(path, "y") == "'a.csv' holds nothing but lines that begin with '#'."
+
+
+@pytest.mark.parametrize(("line", "count"), [("1.5,2", "2 cells"), ("# remark", "1 cell")])
+def test_a_row_that_is_too_short_is_named(line: str, count: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"u,v,y\n{ROWS}\n{line}\n{ROWS}\n")
+    assert refusal(path, "y") == (
+        f"Line 22 of 'a.csv' has {count}, and the header has 3: correct the line, or remove it if "
+        "it is no row of the table."
+    )
+
+
+def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
+    table = read_text(tmp_path, f"u,v,y\n{ROWS}\n\n{ROWS}\n  \n")
+    assert table.X.shape == (40, 2)
+    path = tmp_path / "a.csv"
+    path.write_text(path.read_text() + "oops,2,a\n")
+    assert "'oops' in line 44:" in refusal(path, "y")
+
+
+def test_windows_text_far_down_below_comments(tmp_path: Path) -> None:
+    rows = "\n".join(f"{i % 7}.5,{i % 5}.25,{'ab'[i % 2]}" for i in range(20000))
+    table = read_text(tmp_path, f"# one\nu,v,y\n{rows}\n1.5,2.5,é\n".encode("cp1252"))
+    assert table.target.classes == ("a", "b", "é")

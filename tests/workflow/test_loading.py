@@ -130,7 +130,11 @@ def test_types_of_parquet(tmp_path: Path) -> None:
         ("a.csv", b"a,b,outcome\n", "The table has no rows: at least two are needed."),
         ("a.csv", b"a,b,outcome\n1,2,x\n", "The table has one row only: at least two are needed."),
         ("a.csv", b"a,b,a,outcome\n1,2,3,x\n", "'a.csv' has several columns of the name 'a'"),
-        ("a.csv", b"a,outcome\n1,x\n2,y,3\n", "a row has more cells than there are column names"),
+        (
+            "a.csv",
+            b"a,outcome\n1,x\n2,y,3\n",
+            "Line 3 of 'a.csv' has 3 cells, and the header has 2",
+        ),
         ("a.csv", b"PAR1\x00\x01\x00", "'a.csv' is not a text file"),
         ("a.csv.gz", b"\x1f\x8b\x08garbage", "'a.csv.gz' is not a whole gzip file."),
         ("a.parquet", b"no parquet", "'a.parquet' cannot be read as Parquet"),

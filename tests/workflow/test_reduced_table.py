@@ -45,6 +45,17 @@ def test_tabs_stay_tabs(tmp_path: Path) -> None:
     assert reduce(path).read_text().splitlines()[0] == "\t".join(NAMES)
 
 
+def test_row_names_and_blanks_are_written_so_that_they_can_be_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "table.txt"
+    lines = table().with_columns(outcome=pl.col("outcome") + " now").write_csv(separator=" ")
+    path.write_text("# by hand\n" + lines.removeprefix("sample "))
+    reduced = reduce(path)
+    assert reduced.read_text().splitlines()[0] == '"column 1" f1 f4 f6 outcome'
+    again = read(reduced, "outcome")
+    np.testing.assert_array_equal(again.X, X[:, [1, 4, 6]])
+    assert again.identifiers == ("column 1",)
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "feather"])
 def test_columnar_files(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"table.{suffix}"

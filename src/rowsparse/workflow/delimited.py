@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rowsparse._files import fits_memory
+from rowsparse._files import check_memory, fits_memory
+from rowsparse._text import counted
 from rowsparse.workflow.cells import MISSING, parse_cells
 from rowsparse.workflow.messages import InputError, shown
 from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
-from rowsparse.workflow.text_files import Dialect, is_packed, sniff, whole_bytes
+from rowsparse.workflow.text_files import (
+    Dialect,
+    even_rows,
+    is_blank,
+    is_packed,
+    sniff,
+    whole_bytes,
+)
 
 __all__ = ["read_delimited"]
 
 # Bytes that one byte of gzip can unpack to, at most.
 _MOST_PACKED = 1032
+_ROWS_BETWEEN_CHECKS = 1000
 
 
 def read_delimited(
@@ -49,11 +61,20 @@ def read_delimited(
         try:
             frame = _cells(polars, path, dialect, missing, as_text)
             break
-        except (polars.exceptions.PolarsError, OSError) as error:
+        except (polars.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
+            if "found more fields than defined" in str(error):
+                _blank_rows(path, dialect)  # names the line
             if encoding != "utf-8" or "utf" not in str(error).lower():
                 raise InputError(f"{shown(path.name)} cannot be read: {_reason(error)}.") from None
     if frame.width == len(dialect.header):
         frame.columns = list(dialect.header)
+    if frame.height and dialect.is_plain and frame[frame.columns[-1]].null_count():
+        # Polars takes blank lines for rows, and fills rows that are too short.
+        blank = _blank_rows(path, dialect)
+        frame = frame.filter(~polars.int_range(frame.height).is_in(blank)) if blank else frame
+    if dialect.n_comments:
+        lines = counted(dialect.n_comments, "line")
+        notes.append(f"Skipped: {lines} before the header, blank or beginning with '#'.")
     if encoding == "cp1252":
         notes.append("The file is not UTF-8: it was read as Windows-1252.")
     if as_text:
@@ -70,12 +91,16 @@ def _cells(polars: Any, path: Path, dialect: Dialect, missing: list[str], as_tex
     If text turns up below the first rows of such a column, all cells are read as text.
     """
     source: Any = path
-    if dialect.encoding != "utf-8":
+    separator = dialect.separator
+    if not dialect.is_plain:
+        separator = "\t"
+        source = _rewritten(path, dialect)
+    elif dialect.encoding != "utf-8":
         source = whole_bytes(path).decode(dialect.encoding, errors="replace").encode()
     elif is_packed(path) and not fits_memory(_MOST_PACKED * path.stat().st_size):
         source = whole_bytes(path)
     options: dict[str, Any] = {
-        "separator": dialect.separator,
+        "separator": separator,
         "null_values": missing,
         "decimal_comma": dialect.decimal_comma,
         "infer_schema_length": 0,
@@ -90,9 +115,25 @@ def _cells(polars: Any, path: Path, dialect: Dialect, missing: list[str], as_tex
             return polars.read_csv(source, **options)
 
 
+def _rewritten(path: Path, dialect: Dialect) -> bytes:
+    """The rows with tabs between the cells, without comments and blank lines."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
+    errors = "strict" if dialect.encoding == "utf-8" else "replace"
+    for index, (_, cells) in enumerate(even_rows(path, dialect, errors=errors)):
+        if not is_blank(cells):
+            writer.writerow(cells)
+        if index % _ROWS_BETWEEN_CHECKS == 0:
+            check_memory(buffer.tell())
+    return buffer.getvalue().encode()
+
+
+def _blank_rows(path: Path, dialect: Dialect) -> list[int]:
+    """The rows of values, counted from 0, that come from blank lines."""
+    rows = islice(even_rows(path, dialect), 1, None)
+    return [row for row, (_, cells) in enumerate(rows) if is_blank(cells)]
+
+
 def _reason(error: Exception) -> str:
     """The first line of what polars says, without its advice."""
-    first = str(error).partition("\n")[0].strip().rstrip(".:")
-    if "found more fields than defined" in first:
-        return "a row has more cells than there are column names"
-    return first
+    return str(error).partition("\n")[0].strip().rstrip(".:")

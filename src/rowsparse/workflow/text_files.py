@@ -10,18 +10,20 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, cast
 
 from rowsparse._files import UnreadableFileError, check_memory
-from rowsparse.workflow.cells import is_grouped
+from rowsparse._text import counted
+from rowsparse.workflow.cells import is_grouped, looks_numeric
 from rowsparse.workflow.messages import InputError, quoted, shown
 
 __all__ = [
     "Dialect",
     "check_distinct",
+    "even_rows",
     "is_blank",
     "is_packed",
     "line_of",
@@ -41,13 +43,35 @@ _DECIMAL_POINT = re.compile(r"^[+-]?\d*\.\d+$")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written; ``is_text`` is a guess from the first rows."""
+    """How a text file is written.
+
+    Attributes
+    ----------
+    separator : str
+        Between cells; a blank stands for any number of blanks.
+    encoding : str
+    n_comments : int
+        Lines before the header.
+    has_row_names : bool
+        Whether the first cell of each row is a name that the header has no cell for.
+    decimal_comma : bool
+    header : tuple of str
+    is_text : tuple of bool
+        Whether columns hold anything but numbers: a guess from the first rows.
+    """
 
     separator: str
     encoding: str
+    n_comments: int = 0
+    has_row_names: bool = False
     decimal_comma: bool = False
     header: tuple[str, ...] = ()
     is_text: tuple[bool, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether polars can read such a file as it is."""
+        return not (self.n_comments or self.has_row_names or self.separator == " ")
 
 
 def sniff(path: Path, missing: Sequence[str] = ()) -> Dialect:
@@ -67,14 +91,66 @@ def sniff(path: Path, missing: Sequence[str] = ()) -> Dialect:
         raise InputError(
             f"{shown(path.name)} is not a text file: give its format by its suffix, as in .parquet."
         )
-    first = head.decode(encoding, errors="replace").lstrip("\ufeff")
-    separator = "\t" if ".tsv" in path.suffixes else _separator(first)
-    dialect = Dialect(separator, encoding)
-    header, *rows = [cells for _, cells in islice(numbered_rows(path, dialect), 1 + _SAMPLE_ROWS)]
-    comma = _has_decimal_commas(separator, [cell.strip() for row in rows for cell in row])
+    dialect = _with_layout(path, Dialect(",", encoding), head)
+    header, *rows = _first_rows(path, dialect)
+    comma = _has_decimal_commas(dialect.separator, [cell.strip() for row in rows for cell in row])
     names = _named(path, header)
     is_text = _guess(rows, len(names), comma, missing)
-    return Dialect(separator, encoding, comma, names, is_text)
+    return replace(dialect, decimal_comma=comma, header=names, is_text=is_text)
+
+
+def _with_layout(path: Path, dialect: Dialect, head: bytes) -> Dialect:
+    """The dialect with its separator, and what is unusual about header and rows."""
+    text = head.decode(dialect.encoding, errors="replace").lstrip("\ufeff")
+    lines = list(io.StringIO(text, newline=""))
+    is_skipped = [line[0] == "#" or not line.strip() for line in lines]
+    n_marked = is_skipped.index(False) if False in is_skipped else len(lines)
+    found = _with_separator(path, replace(dialect, n_comments=n_marked), lines)
+    if n_marked:
+        above = _with_separator(path, replace(dialect, n_comments=n_marked - 1), lines)
+        if _has_marked_header(path, above):
+            found = above
+        elif n_marked == len(lines):
+            raise InputError(f"{shown(path.name)} holds nothing but lines that begin with '#'.")
+    header, *rows = _first_rows(path, found)
+    is_short = bool(rows) and {len(row) for row in rows} == {len(header) + 1}
+    # An empty last cell comes from a separator at the end of each row.
+    return replace(found, has_row_names=is_short and any(row[-1].strip() for row in rows))
+
+
+def _with_separator(path: Path, dialect: Dialect, lines: list[str]) -> Dialect:
+    """The dialect with the separator of the header."""
+    mark = _separator("".join(lines[dialect.n_comments :]))
+    if ".tsv" in path.suffixes:
+        mark = "\t"
+    spaced = replace(dialect, separator=" ")
+    if not mark and _is_even(path, spaced):
+        return spaced
+    return replace(dialect, separator=mark or ",")
+
+
+def _first_rows(path: Path, dialect: Dialect) -> list[list[str]]:
+    """The cells of the first rows: names of columns, then values."""
+    first = [row for _, row in islice(numbered_rows(path, dialect), 1 + _SAMPLE_ROWS)]
+    header, *rows = first or [[]]
+    return [header, *(row for row in rows if not is_blank(row))]
+
+
+def _is_even(path: Path, dialect: Dialect) -> bool:
+    """Whether the first rows have several cells, all as many as the header or one more."""
+    header, *rows = _first_rows(path, dialect)
+    widths = {len(row) for row in rows}
+    return widths in ({len(header)}, {len(header) + 1}) and min(widths) > 1
+
+
+def _has_marked_header(path: Path, dialect: Dialect) -> bool:
+    """Whether a line that begins with "#" is the header: it has names, and the next one numbers."""
+    header, *rows = _first_rows(path, dialect)
+    return (
+        _is_even(path, dialect)
+        and not any(map(looks_numeric, header))
+        and any(map(looks_numeric, rows[0]))
+    )
 
 
 def _has_decimal_commas(separator: str, cells: list[str]) -> bool:
@@ -115,11 +191,11 @@ def _encoding(head: bytes) -> str:
 
 
 def _separator(text: str) -> str:
-    """The separator that the first line has most of, outside quotation marks."""
+    """The separator that the first line has most of, outside quotation marks; "" for none."""
     line = re.sub(r'"[^"]*"', "", text).partition("\n")[0]
     counts = Counter({mark: line.count(mark) for mark in _SEPARATORS})
     mark, count = counts.most_common(1)[0]
-    return mark if count else ","
+    return mark if count else ""
 
 
 def _named(path: Path, header: list[str]) -> tuple[str, ...]:
@@ -140,18 +216,28 @@ def check_distinct(path: Path, names: list[str]) -> None:
 
 
 # ------------------------------------------------------------------------------------- rows
-def numbered_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
-    """The rows as lists of cells, the header first, each with the number of its line."""
+def numbered_rows(
+    path: Path, dialect: Dialect, *, errors: str = "replace"
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows as lists of cells, the header first, each with the number of its line.
+
+    ``errors`` says what happens to bytes that cannot be decoded, as in :func:`open`.
+    """
     csv.field_size_limit(1 << 27)
     codec = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     with _opened(path) as stream:
-        text = io.TextIOWrapper(stream, encoding=codec, errors="replace", newline="")
-        rows = csv.reader(text, delimiter=dialect.separator)
-        line = 1
+        text = io.TextIOWrapper(stream, encoding=codec, errors=errors, newline="")
+        lines: Iterator[str] = islice(text, dialect.n_comments, None)
+        blanks = dialect.separator == " "
+        if blanks:
+            lines = (line.strip() + "\n" for line in lines)
+        rows = csv.reader(lines, delimiter=dialect.separator, skipinitialspace=blanks)
+        line = first = dialect.n_comments + 1
         try:
             for cells in rows:
-                yield line, cells
-                line = rows.line_num + 1
+                no_name = [""] if dialect.has_row_names and line == first else []
+                yield line, [*no_name, *cells]
+                line = first + rows.line_num
         except csv.Error as error:
             raise InputError(f"{shown(path.name)} cannot be read: {error}.") from None
 
@@ -159,6 +245,21 @@ def numbered_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]
 def is_blank(cells: list[str]) -> bool:
     """Whether a row comes from a line with nothing on it."""
     return len(cells) < 2 and not "".join(cells).strip()
+
+
+def even_rows(
+    path: Path, dialect: Dialect, *, errors: str = "replace"
+) -> Iterator[tuple[int, list[str]]]:
+    """The same; refused at the first row that has not as many cells as the header."""
+    width = len(dialect.header)
+    for line, cells in numbered_rows(path, dialect, errors=errors):
+        if len(cells) != width and not is_blank(cells):
+            raise InputError(
+                f"Line {line:,} of {shown(path.name)} has {counted(len(cells), 'cell')}, and the "
+                f"header has {width:,}: correct the line, or remove it if it is no row of the "
+                "table."
+            )
+        yield line, cells
 
 
 def line_of(path: Path, dialect: Dialect, row: int) -> int:
