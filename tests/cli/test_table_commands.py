@@ -278,6 +278,14 @@ def test_out_that_cannot_be_a_folder(data: Path) -> None:
     assert done.stderr.startswith("Cannot write to ")
 
 
+def test_an_empty_name_is_no_folder(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(data.parent)
+    done = invoke("select", data, "-t", "outcome", "-k", "2", "--out", "")
+    assert done.exit_code == 2
+    assert "name a folder, as in --out results, or leave the option out" in done.stderr
+    assert list(data.parent.iterdir()) == [data]
+
+
 def test_debug_shows_the_traceback(data: Path) -> None:
     done = invoke("select", data, "-k", "2", "--debug", "--out", data.parent / "out")
     assert done.exit_code != 0

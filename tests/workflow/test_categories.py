@@ -58,3 +58,19 @@ def test_identifiers_may_be_numbers_with_a_few_letters(tmp_path: Path) -> None:
     ids = [*map(str, range(1000, 999 + N)), "1003B"]
     path = csv(tmp_path / "a.csv", frame(patient_id=ids))
     assert read(path, "outcome").identifiers == ("patient_id",)
+
+
+def test_dates_are_no_categories(tmp_path: Path) -> None:
+    few = ["2024-01-31", "2024-02-29", "2024-03-31"] * (N // 3)
+    path = csv(
+        tmp_path / "a.csv", frame(few=few, each=[f"{1 + i % 28}/1/{1900 + i}" for i in range(N)])
+    )
+    table = read(path, "outcome")
+    assert table.names == [f"f{j}" for j in range(10)]
+    assert table.identifiers == ()
+    assert table.notes == (
+        "Left out: 'few' and 'each', which hold dates; to use such a column, write it as a number, "
+        "as in days since a fixed date.",
+    )
+    assert "The target 'few' holds dates" in refusal(path, "few")
+    assert read(path, "few", task="classification").target.counts == (30, 30, 30)

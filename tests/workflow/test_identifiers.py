@@ -28,10 +28,13 @@ def test_numbers_that_identify_the_rows() -> None:
         "other_id": np.repeat(np.arange(15.0), 2),
         "shuffled": RNG.permutation(30).astype(float),
         "rising": np.arange(30) + 0.5,
+        "account": RNG.integers(10**9, 10**10, 30).astype(float),
+        "huge": np.repeat(10.0**19, 30),
+        "counts": RNG.integers(10**8, 10**11, 30).astype(float),
         "rises_at_first": np.append(np.arange(29.0), 0.0),
     }
     X = np.column_stack(list(columns.values()))
     found = find_identifiers(X, list(columns))
-    assert found.tolist() == [True, True, False, False, False, False]
+    assert found.tolist() == [True, True, False, False, False, True, True, False, False]
     assert not find_identifiers(sp.csr_array(X), list(columns)).any()
     assert not find_identifiers(X[:9, [0]], ["counting"]).any()

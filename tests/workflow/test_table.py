@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from rowsparse.workflow.messages import InputError
@@ -57,8 +58,22 @@ def test_dates_are_left_out(tmp_path: Path) -> None:
     frame(day=[date(2024, 1, 1 + i % 28) for i in range(N)]).write_parquet(tmp_path / "a.parquet")
     table = read(tmp_path / "a.parquet", "outcome")
     assert "day" not in table.names
-    assert "'day', which holds neither numbers nor text" in table.notes[0]
-    assert "neither numbers nor text" in refusal(tmp_path / "a.parquet", "day")
+    assert table.notes == (
+        "Left out: 'day', which holds dates; to use such a column, write it as a number, as in "
+        "days since a fixed date.",
+    )
+    assert refusal(tmp_path / "a.parquet", "day").startswith("The target 'day' holds dates: write")
+    with pytest.raises(InputError, match="include: 'day' was left out as it holds dates: write it"):
+        table.columns_of("include", "day")
+    text = csv(tmp_path / "a.csv", pl.read_parquet(tmp_path / "a.parquet"))
+    assert read(text, "outcome").notes == table.notes
+
+
+def test_what_is_neither_numbers_nor_text_is_left_out(tmp_path: Path) -> None:
+    frame(pair=[[0.5, 1.5]] * N).write_parquet(tmp_path / "a.parquet")
+    table = read(tmp_path / "a.parquet", "outcome")
+    assert table.notes == ("Left out: 'pair', which holds neither numbers nor text.",)
+    assert "neither numbers nor text" in refusal(tmp_path / "a.parquet", "pair")
 
 
 def test_nothing_left_to_select_from(tmp_path: Path) -> None:

@@ -81,3 +81,24 @@ def test_the_command_is_written_first(classes: Table, tmp_path: Path) -> None:
     result = replace(selected(classes, 2, cv=0, stability=0), settings={"command": "as typed"})
     _, record = write_selection(tmp_path, result)
     assert next(iter(json.loads(record.read_text()).items())) == ("command", "as typed")
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("-x", "'-x"),
+        ("-1.5", "-1.5"),
+        ("a=b", "a=b"),
+    ],
+)
+def test_names_that_spreadsheets_would_compute_are_quoted(
+    name: str, cell: str, numbers: Table, tmp_path: Path
+) -> None:
+    result = selected(numbers, 2, cv=0, stability=0)
+    first, *rest = result.features
+    result = replace(result, features=(replace(first, name=name), *rest))
+    listing, record = write_selection(tmp_path, result)
+    assert rows_of(listing)[0]["feature"] == cell
+    assert json.loads(record.read_text())["features"][0]["name"] == name

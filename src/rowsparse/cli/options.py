@@ -74,10 +74,22 @@ Jobs = Annotated[
     int | None,
     typer.Option(help="Number of threads; the answer is the same.", min=1, show_default=False),
 ]
+
+
+def _named_folder(text: str) -> Path:
+    """A folder; an empty name would be the current one."""
+    if not text.strip():
+        raise typer.BadParameter("name a folder, as in --out results, or leave the option out.")
+    return Path(text)
+
+
 Out = Annotated[
     Path | None,
     typer.Option(
-        help="Folder for the results; named after the table if not given.", show_default=False
+        parser=_named_folder,
+        metavar="DIR",
+        help="Folder for the results; named after the table if not given.",
+        show_default=False,
     ),
 ]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
+from rowsparse.workflow.dates import DATES_ADVICE, hold_dates
 from rowsparse.workflow.identifiers import is_id_name
 from rowsparse.workflow.messages import holding, quoted, setting
 from rowsparse.workflow.mixed_text import refuse_mixed
@@ -40,8 +41,8 @@ class Encoded:
         Columns of X for each category of more than two values.
     identifiers, constant : list of str
         Columns that are different, or the same, in every row.
-    prose : list of str
-        Columns of too many different values.
+    prose, dates : list of str
+        Columns of too many different values, and of dates.
     missing : dict of str to int
         Missing values of the categories.
     notes : list of str
@@ -56,9 +57,17 @@ class Encoded:
     identifiers: list[str] = field(default_factory=list)
     constant: list[str] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
+    dates: list[str] = field(default_factory=list)
     missing: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     n_columns: int = 0
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Columns of prose and of dates, and why they are no features."""
+        prose = dict.fromkeys(self.prose, "was left out: it holds text with many different values")
+        dates = dict.fromkeys(self.dates, f"was left out as it holds dates: {DATES_ADVICE}")
+        return prose | dates
 
 
 def encode_text(
@@ -87,6 +96,9 @@ def encode_text(
     for name, values in columns.items():
         present = [value for value in values.tolist() if value is not None]
         counts = Counter(present)
+        if hold_dates(counts):
+            found.dates.append(name)
+            continue
         is_many = len(counts) > _MOST_VALUES or len(counts) > max(2, n // 2)
         if len(counts) < n or not is_id_name(name):
             mostly = _MOSTLY_OF_MANY if is_many else _MOSTLY_OF_FEW
@@ -138,6 +150,9 @@ def _sentences(found: Encoded, encoded: list[str]) -> list[str]:
     if found.prose:
         text = holding(found.prose, ", which")
         notes.append(f"Left out: {text} text with many different values.")
+    if found.dates:
+        dates = holding(found.dates, ", which")
+        notes.append(f"Left out: {dates} dates; to use such a column, {DATES_ADVICE}.")
     if encoded:
         noun = "Column" if len(encoded) == 1 else "Columns"
         notes.append(

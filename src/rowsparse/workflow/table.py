@@ -204,7 +204,8 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
 def _from_frame(loaded: Loaded, targets: list[str], dropped: list[str], task: str) -> _Columns:
     import polars
 
-    frame = loaded.frame
+    dates = polars.selectors.date() | polars.selectors.datetime()
+    frame = loaded.frame.with_columns(dates.cast(polars.String))
     goal = read_targets({name: _values(frame[name]) for name in targets}, task, loaded.place)
     rest = frame.drop([*targets, *dropped])
     by_kind: dict[Any, list[str]] = {}
@@ -223,7 +224,7 @@ def _from_frame(loaded: Loaded, targets: list[str], dropped: list[str], task: st
     left_out = dict.fromkeys(other, "was left out: it holds neither numbers nor text")
     X = np.empty((frame.height, 0))
     if numeric:
-        part = rest.select(numeric) if text or other else rest
+        part = rest.select(numeric) if len(numeric) < rest.width else rest
         X = part.to_numpy() if counted == {polars.Float64} else part.cast(polars.Float64).to_numpy()
     words = {name: _values(rest[name]) for name in text}
     return _Columns(X, numeric, goal, words, left_out, notes)
@@ -267,10 +268,8 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Lo
         X, names = _keep(X, names, ~counting)
     if identifiers:
         notes.append(f"Left out as identifiers of the rows: {quoted(identifiers)}.")
-    left_out = columns.left_out | dict.fromkeys(
-        identifiers, "was left out as an identifier of the rows"
-    )
-    left_out |= dict.fromkeys(text.prose, "was left out: it holds text with many different values")
+    left_out = columns.left_out | text.left_out
+    left_out |= dict.fromkeys(identifiers, "was left out as an identifier of the rows")
     X, filled = fill_missing(X, names, text, settings.impute)
     notes += filled
     if not settings.keep_all:

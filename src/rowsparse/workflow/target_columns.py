@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rowsparse.workflow.dates import DATES_ADVICE, hold_dates
 from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import InputError, Message, holding, quoted, setting, shown
 from rowsparse.workflow.mixed_text import refuse_mixed
@@ -150,11 +151,7 @@ def read_targets(
     """
     columns = {name: _complete(name, values) for name, values in columns.items()}
     if task != "classification":
-        otherwise = f"take its values as classes with {setting('task', 'classification')}"
-        for name, values in columns.items():
-            # Few different values may be classes such as 0, 1, 2 and 3+.
-            if values.dtype.kind == "U" and np.unique(values).size > _MOST_CLASSES:
-                refuse_mixed(name, values, place, mostly=_MOSTLY, otherwise=otherwise)
+        _refuse_odd_text(columns, place)
     if len(columns) > 1:
         return _several(columns, task)
     (name, values), *_ = columns.items()
@@ -184,6 +181,21 @@ def read_targets(
     labels = tuple(str(value) for value in classes.tolist())
     sizes = tuple(counts.tolist())
     return TargetColumns(values, "classification", (name,), labels, sizes, notes)
+
+
+def _refuse_odd_text(columns: dict[str, NDArray[Any]], place: Callable[[int], str]) -> None:
+    """Refuse dates, and numbers with a few words among them."""
+    otherwise = f"take its values as classes with {setting('task', 'classification')}"
+    for name, values in columns.items():
+        if values.dtype.kind != "U":
+            continue
+        if hold_dates(values.tolist()):
+            raise InputError(
+                f"The target {shown(name)} holds dates: {DATES_ADVICE}, or {otherwise}."
+            )
+        # Few different values may be classes such as 0, 1, 2 and 3+.
+        if np.unique(values).size > _MOST_CLASSES:
+            refuse_mixed(name, values, place, mostly=_MOSTLY, otherwise=otherwise)
 
 
 def _several(columns: dict[str, NDArray[Any]], task: str) -> TargetColumns:

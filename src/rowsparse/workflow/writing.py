@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from rowsparse._files import write_whole
+from rowsparse.workflow.cells import looks_numeric
 from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
 
 __all__ = [
@@ -25,6 +26,10 @@ __all__ = [
     "write_selection",
     "write_text",
 ]
+
+
+# What a formula of a spreadsheet may begin with.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def prepare_folder(out: Path) -> bool:
@@ -127,10 +132,17 @@ def write_path(out: Path, result: PathResult) -> list[Path]:
 def _csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
     buffer = StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(["" if _is_nan(cell) else cell for cell in row] for row in rows)
+    writer.writerow([_cell(name) for name in header])
+    writer.writerows([_cell(value) for value in row] for row in rows)
     write_text(path, buffer.getvalue())
     return path
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell; spreadsheets take text that begins like a formula for one."""
+    if isinstance(value, str) and value.startswith(_FORMULA) and not looks_numeric(value):
+        return f"'{value}"
+    return "" if _is_nan(value) else value
 
 
 def _json(
