@@ -152,6 +152,26 @@ def test_transform_never_overwrites_the_input(data: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_features_in_rows_and_labels_elsewhere(data: Path) -> None:
+    table = frame()
+    features = table.select("^f.*$").transpose(
+        include_header=True, header_name="gene", column_names=table["sample"].to_list()
+    )
+    features.write_csv(data)
+    labels = data.parent / "pheno.csv"
+    table.select("sample", "outcome").reverse().write_csv(labels)
+    done = select(data, "--transpose", "--labels", labels, "--by", "sample", "--transform")
+    assert done.exit_code == 0, done.output
+    result = result_of(data.parent / "out")
+    assert {feature["name"] for feature in result["features"]} == {"f1", "f4", "f6"}
+    assert f"--transpose --labels {labels} --by sample" in result["command"]
+    reduced = pl.read_csv(data.parent / "out" / "reduced.csv")
+    assert reduced.equals(table.select("sample", "f1", "f4", "f6", "outcome"))
+    missing = select(data, "--transpose", "--labels", labels)
+    assert missing.exit_code == 2
+    assert missing.stderr.startswith("--labels and --by need each other: ")
+
+
 # ----------------------------------------------------------------------------- compare and path
 def test_compare(data: Path) -> None:
     out = data.parent / "out"

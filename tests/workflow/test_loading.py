@@ -182,5 +182,5 @@ def test_missing_values_of_columnar_files_and_arrays(tmp_path: Path) -> None:
     assert table.X[:5, -1].tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
     np.savez(tmp_path / "a.npz", X=X, y=Y)
     assert refusal(tmp_path / "a.npz", None, na_values="<LOD") == (
-        "na_values is about cells of text, and 'a.npz' holds arrays: leave it out."
+        "na_values is about tables with columns, and 'a.npz' holds arrays: leave it out."
     )

@@ -58,6 +58,21 @@ NaValues = Annotated[
         show_default=False,
     ),
 ]
+Transpose = Annotated[
+    bool,
+    typer.Option("--transpose", help="The table has a row for each feature, its name first."),
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(help="Another file with the column to predict; see --by.", show_default=False),
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with the names of the samples, in the table and in --labels.",
+        show_default=False,
+    ),
+]
 Include = Annotated[
     str | None, typer.Option(help="Columns that must be selected.", show_default=False)
 ]
@@ -106,6 +121,9 @@ class TableOptions:
     drop: str | None
     impute: ImputeMethod | None
     na_values: str | None
+    transpose: bool
+    labels: Path | None
+    by: str | None
     task: TargetKind
     cv: int
     seed: int
@@ -178,6 +196,9 @@ class SelectOptions(TableOptions):
     drop: Drop = None
     impute: Impute = None
     na_values: NaValues = None
+    transpose: Transpose = False
+    labels: Labels = None
+    by: By = None
     task: Task = TargetKind.auto
     cv: Folds = 5
     k_max: KMax = 30
@@ -226,6 +247,9 @@ class CompareOptions(TableOptions):
     drop: Drop = None
     impute: Impute = None
     na_values: NaValues = None
+    transpose: Transpose = False
+    labels: Labels = None
+    by: By = None
     task: Task = TargetKind.auto
     cv: Folds = 5
     seed: Seed = 0
@@ -250,6 +274,9 @@ class PathOptions(TableOptions):
     drop: Drop = None
     impute: Impute = None
     na_values: NaValues = None
+    transpose: Transpose = False
+    labels: Labels = None
+    by: By = None
     task: Task = TargetKind.auto
     cv: Folds = 5
     seed: Seed = 0

@@ -73,6 +73,9 @@ def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSet
         drop=options.drop,
         impute=options.impute and str(options.impute),
         na_values=options.na_values,
+        transpose=options.transpose,
+        labels=None if options.labels is None else str(options.labels),
+        by=options.by,
         task=str(options.task),
         keep_all=keep_all,
     )

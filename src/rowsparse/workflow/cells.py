@@ -8,7 +8,7 @@ from typing import Any
 from rowsparse.workflow.messages import InputError, quoted, shown
 from rowsparse.workflow.polars_errors import require_polars
 
-__all__ = ["MISSING", "is_grouped", "looks_numeric", "parse_cells"]
+__all__ = ["MISSING", "is_grouped", "looks_numeric", "parse_cells", "whole_as_text"]
 
 # Cells that are missing values, besides empty ones.
 MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?")
@@ -45,6 +45,16 @@ def looks_numeric(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def whole_as_text(column: Any) -> Any:
+    """A column of polars as text, whole numbers without a point."""
+    polars = require_polars()
+    if column.dtype.is_float():
+        whole = column.cast(polars.Int64, strict=False)
+        if whole.cast(polars.Float64).equals(column.cast(polars.Float64)):
+            column = whole
+    return column.cast(polars.String)
 
 
 def parse_cells(

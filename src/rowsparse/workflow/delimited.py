@@ -23,6 +23,7 @@ from rowsparse.workflow.text_files import (
     sniff,
     whole_bytes,
 )
+from rowsparse.workflow.transposing import transpose_frame
 
 __all__ = ["read_delimited"]
 
@@ -32,7 +33,7 @@ _ROWS_BETWEEN_CHECKS = 1000
 
 
 def read_delimited(
-    path: Path, na_values: Sequence[str] = (), *, as_text: bool = False
+    path: Path, na_values: Sequence[str] = (), *, transpose: bool = False, as_text: bool = False
 ) -> tuple[Any, Dialect, list[str]]:
     """Read a table from delimited text.
 
@@ -41,6 +42,8 @@ def read_delimited(
     path : Path
     na_values : sequence of str
         Cells that stand for missing values, besides empty ones and the usual words.
+    transpose : bool
+        Whether the file has a row for each feature, and a column for each sample.
     as_text : bool
         Whether all cells stay as they are written; otherwise columns hold floats, booleans or text.
 
@@ -77,6 +80,9 @@ def read_delimited(
         notes.append(f"Skipped: {lines} before the header, blank or beginning with '#'.")
     if encoding == "cp1252":
         notes.append("The file is not UTF-8: it was read as Windows-1252.")
+    if transpose:
+        frame, more = transpose_frame(frame)
+        notes += more
     if as_text:
         return frame, dialect, notes
     frame, more = parse_cells(

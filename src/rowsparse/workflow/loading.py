@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,8 +22,10 @@ from rowsparse._npz import read_npz
 from rowsparse.workflow.cells import MISSING, parse_cells
 from rowsparse.workflow.delimited import read_delimited
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
+from rowsparse.workflow.naming import numbered
 from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
-from rowsparse.workflow.text_files import check_distinct, line_of
+from rowsparse.workflow.text_files import Dialect, check_distinct, line_of
+from rowsparse.workflow.transposing import SAMPLE, transpose_frame
 
 __all__ = [
     "FORMATS",
@@ -54,6 +55,10 @@ FORMATS = {
 }
 
 
+def _row_place(row: int) -> str:
+    return f"row {row + 1}"
+
+
 @dataclass(frozen=True)
 class Loaded:
     """What a file holds.
@@ -70,8 +75,8 @@ class Loaded:
         Columns beside ``matrix`` that may be targets.
     notes : list of str
         Sentences on how the file was read.
-    line_of : callable, optional
-        The line of the file that a row, counted from 0, comes from; only text files have lines.
+    place : callable
+        Where people find a row, counted from 0, in the file: "line 7" or "row 6".
     """
 
     frame: Any = None
@@ -79,11 +84,7 @@ class Loaded:
     names: list[str] = field(default_factory=list)
     labels: dict[str, NDArray[Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    line_of: Callable[[int], int] | None = None
-
-    def place(self, row: int) -> str:
-        """Where people find a row, counted from 0, in the file."""
-        return f"row {row + 1}" if self.line_of is None else f"line {self.line_of(row)}"
+    place: Callable[[int], str] = _row_place
 
     @property
     def candidates(self) -> list[str]:
@@ -116,7 +117,13 @@ def format_of(path: Path) -> str:
     return kind
 
 
-def load(path: Path, na_values: Sequence[str] = ()) -> Loaded:
+def load(
+    path: Path,
+    na_values: Sequence[str] = (),
+    *,
+    transpose: bool = False,
+    as_text: bool = False,
+) -> Loaded:
     """Read a file, whatever its format.
 
     Parameters
@@ -124,6 +131,10 @@ def load(path: Path, na_values: Sequence[str] = ()) -> Loaded:
     path : Path
     na_values : sequence of str
         Cells of text that stand for missing values, besides the usual words.
+    transpose : bool
+        Whether the file has a row for each feature, and a column for each sample.
+    as_text : bool
+        Whether the cells of text files stay as they are written.
     """
     kind = format_of(path)
     if path.is_dir():
@@ -132,17 +143,19 @@ def load(path: Path, na_values: Sequence[str] = ()) -> Loaded:
     if path.stat().st_size == 0:
         raise InputError(f"{shown(path.name)} is empty.")
     if kind in ("csv", "tsv"):
-        return _text(path, na_values)
+        return _text(path, na_values, transpose=transpose, as_text=as_text)
     loaded = _READERS[kind](path)
-    if not na_values:
+    if not (na_values or transpose):
         return loaded
     if loaded.frame is None:
         raise InputError(
-            f"{setting('na_values')} is about cells of text, and {shown(path.name)} holds arrays: "
-            "leave it out."
+            f"{setting('transpose' if transpose else 'na_values')} is about tables with columns, "
+            f"and {shown(path.name)} holds arrays: leave it out."
         )
-    frame, notes = parse_cells(loaded.frame, [*MISSING, *na_values])
-    return replace(loaded, frame=frame, notes=[*loaded.notes, *notes])
+    frame, turned = transpose_frame(loaded.frame) if transpose else (loaded.frame, [])
+    frame, parsed = parse_cells(frame, [*MISSING, *na_values])
+    place = partial(_column_place, frame) if transpose else loaded.place
+    return replace(loaded, frame=frame, notes=[*loaded.notes, *turned, *parsed], place=place)
 
 
 def check_is_file(path: Path) -> None:
@@ -151,9 +164,20 @@ def check_is_file(path: Path) -> None:
         raise InputError(f"There is no file {shown(str(path))}.")
 
 
-def _text(path: Path, na_values: Sequence[str]) -> Loaded:
-    frame, dialect, notes = read_delimited(path, na_values)
-    return Loaded(frame=frame, notes=notes, line_of=partial(line_of, path, dialect))
+def _text(path: Path, na_values: Sequence[str], *, transpose: bool, as_text: bool) -> Loaded:
+    frame, dialect, notes = read_delimited(path, na_values, transpose=transpose, as_text=as_text)
+    if transpose:
+        return Loaded(frame=frame, notes=notes, place=partial(_column_place, frame))
+    place = partial(_line_place, path, dialect)
+    return Loaded(frame=frame, notes=notes, place=place)
+
+
+def _line_place(path: Path, dialect: Dialect, row: int) -> str:
+    return f"line {line_of(path, dialect, row):,}"
+
+
+def _column_place(transposed: Any, row: int) -> str:
+    return f"column {shown(transposed[SAMPLE][row])}"
 
 
 def _parquet(path: Path) -> Loaded:
@@ -274,7 +298,7 @@ def _h5ad(path: Path) -> Loaded:
         raise _unreadable(path, "AnnData", error) from None
     if data.X is None:
         raise InputError(f"{shown(path.name)} has no matrix X.")
-    names, repeated = _numbered(data.var_names.astype(str).tolist())
+    names, repeated = numbered(data.var_names.astype(str).tolist())
     notes = []
     if repeated:
         notes.append(
@@ -291,22 +315,6 @@ def _obs_column(column: Any) -> NDArray[Any]:
         return np.asarray(column.to_numpy())
     values = column.astype(object)
     return np.asarray(values.where(~column.isna(), None), dtype=object)
-
-
-def _numbered(names: list[str]) -> tuple[list[str], int]:
-    """Names made unique as in 'TP53', 'TP53 (2)', and how many were changed."""
-    taken, result, changed = set(names), [], 0
-    seen: Counter[str] = Counter()
-    for name in names:
-        seen[name] += 1
-        fresh = name
-        while seen[name] > 1 and fresh in taken:
-            fresh = f"{name} ({seen[name]})"
-            seen[name] += fresh in taken
-        changed += fresh != name
-        taken.add(fresh)
-        result.append(fresh)
-    return result, changed
 
 
 _READERS: dict[str, Callable[[Path], Loaded]] = {

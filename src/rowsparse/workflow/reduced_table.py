@@ -11,12 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from rowsparse._files import write_whole
-from rowsparse.workflow.delimited import read_delimited
+from rowsparse.workflow.labels import load_joined
 from rowsparse.workflow.loading import format_of, load, require_anndata
 from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.polars_errors import require_polars
 from rowsparse.workflow.results import SelectionResult
 from rowsparse.workflow.table import Table
+from rowsparse.workflow.text_files import sniff
 
 __all__ = ["write_reduced"]
 
@@ -46,9 +47,9 @@ def _kept(table: Table, chosen: set[str], columns: Sequence[str]) -> list[str]:
 
 
 def _write_text_table(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
-    frame, dialect, _ = read_delimited(table.path, as_text=True)
+    frame = load_joined(table.path, table.reading, as_text=True).frame
     part = frame.select(_kept(table, chosen, frame.columns))
-    data = part.write_csv(separator=dialect.separator).encode()
+    data = part.write_csv(separator=sniff(table.path).separator).encode()
 
     def write(path: Path) -> None:
         packed = path.suffix.lower() == ".gz"
@@ -60,7 +61,11 @@ def _write_text_table(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
 def _write_frame(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
     polars = require_polars()
     parquet = format_of(table.path) == "parquet"
-    frame = polars.read_parquet(table.path) if parquet else load(table.path).frame
+    is_changed = table.reading.transpose or table.reading.labels
+    if parquet and not is_changed:
+        frame = polars.read_parquet(table.path)
+    else:
+        frame = load_joined(table.path, table.reading).frame
     part = frame.select(_kept(table, chosen, frame.columns))
     return part.write_parquet if parquet else part.write_ipc
 

@@ -38,6 +38,13 @@ class TableSettings:
     na_values : str, optional
         Cells that stand for missing values, with commas between, besides empty ones and words such
         as NA.
+    transpose : bool, default=False
+        The file has a row for each feature, with its name first, and a column for each sample.
+    labels : str, optional
+        Another file with columns to predict, joined with the table.
+    by : str, optional
+        Column with the names of the samples, in both files; of a transposed table, the names of its
+        columns are taken.
     keep_all : bool, default=False
         Keep constant columns and identifiers too, as for the pixels of an image.
     """
@@ -46,6 +53,9 @@ class TableSettings:
     drop: str | None = None
     impute: str | None = None
     na_values: str | None = None
+    transpose: bool = False
+    labels: str | None = None
+    by: str | None = None
     task: str = "auto"
     keep_all: bool = False
 
@@ -53,6 +63,11 @@ class TableSettings:
         check_setting("impute", self.impute, OneOf(("median",), optional=True))
         tasks = ("auto", "classification", "multilabel", "regression")
         check_setting("task", self.task, OneOf(tasks))
+        if (self.labels is None) != (self.by is None):
+            raise InputError(
+                f"{setting('labels')} and {setting('by')} need each other: the file with the "
+                "labels, and the column with the names of the samples."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rowsparse._arrays import Index, Mask
 from rowsparse.workflow.categories import encode_text
 from rowsparse.workflow.identifiers import find_identifiers
-from rowsparse.workflow.loading import Loaded, load
+from rowsparse.workflow.labels import load_joined
+from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 from rowsparse.workflow.missing_values import fill_missing
 from rowsparse.workflow.results import DataSummary
@@ -24,7 +25,6 @@ from rowsparse.workflow.target_columns import (
     find_columns,
     find_targets,
     read_targets,
-    split_names,
 )
 
 __all__ = ["Table", "read_table"]
@@ -55,6 +55,8 @@ class Table:
     notes : tuple of str
         One sentence for each thing done to the data.
     path : Path
+    reading : TableSettings
+        How the file was read.
     sha256 : str
         Of the file; empty if not computed.
     """
@@ -68,6 +70,7 @@ class Table:
     identifiers: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    reading: TableSettings = field(default_factory=TableSettings)
     sha256: str = ""
 
     @property
@@ -182,7 +185,7 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
         With a sentence on what is wrong with the file or the settings.
     """
     settings = settings or TableSettings()
-    loaded = load(path, split_names(settings.na_values))
+    loaded = load_joined(path, settings)
     targets = find_targets(settings.target, loaded)
     if loaded.n_rows < 2:
         rows = "one row only" if loaded.n_rows else "no rows"
@@ -298,6 +301,7 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Lo
         identifiers=tuple(identifiers),
         left_out=left_out,
         notes=tuple(notes),
+        reading=settings,
     )
 
 
