@@ -23,9 +23,9 @@ def frame() -> pl.DataFrame:
     return pl.DataFrame({"sample": [f"s{i}" for i in range(60)], **columns, "outcome": outcome})
 
 
-def invoke(*arguments: object) -> Any:
+def invoke(*arguments: object, stdin: bytes | None = None) -> Any:
     words = [str(word) for word in arguments]
-    return CliRunner().invoke(cli.build_app(), words, env={"COLUMNS": "120"})
+    return CliRunner().invoke(cli.build_app(), words, env={"COLUMNS": "120"}, input=stdin)
 
 
 def select(data: Path, *more: object, out: Path | None = None) -> Any:

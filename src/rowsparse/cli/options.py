@@ -8,6 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from rowsparse.cli.standard_input import STANDARD_INPUT
+
 __all__ = ["CompareOptions", "Data", "Debug", "PathOptions", "SelectOptions", "TableOptions"]
 
 # Options that say where and how results are shown, not what they are.
@@ -32,7 +34,8 @@ class ImputeMethod(StrEnum):
 Data = Annotated[
     Path,
     typer.Argument(
-        help="The table: .csv, .tsv (also .gz), .parquet, .arrow, .feather, .npz, .mat or .h5ad.",
+        help="The table: .csv, .tsv (also .gz), .xlsx, .parquet, .arrow, .feather, .npz, .mat or "
+        ".h5ad; - for standard input.",
         show_default=False,
     ),
 ]
@@ -137,6 +140,8 @@ class TableOptions:
         """Where the results go."""
         if self.out is not None:
             return self.out
+        if self.data == STANDARD_INPUT:
+            return Path(f"stdin-{self.command}")
         stem = self.data.name.removesuffix(".gz").rpartition(".")[0] or self.data.name
         return Path(f"{stem}-{self.command}")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from rowsparse.cli.display import Display
 from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
+from rowsparse.cli.standard_input import input_file
 
 if TYPE_CHECKING:
     from rowsparse.cli.options import CompareOptions, PathOptions, SelectOptions, TableOptions
@@ -31,8 +32,8 @@ def run_select(options: SelectOptions) -> int:
 
     settings = select_settings(options)
     reading = table_settings(options, keep_all=settings.image_shape is not None)
-    with _folder(options.folder), _display(options) as display:
-        table, seconds = _read(options.data, reading, display, "select")
+    with _inputs(options) as (data, display):
+        table, seconds = _read(data, reading, display, "select")
         from rowsparse.workflow.proof_files import write_proof
         from rowsparse.workflow.reduced_table import write_reduced
         from rowsparse.workflow.select import select
@@ -63,7 +64,8 @@ def run_verify(proof: Path, data: Path) -> int:
     from rowsparse.cli.printing import print_checked
     from rowsparse.workflow.proof_files import check_proof
 
-    checked = check_proof(proof, data)
+    with input_file(data) as path:
+        checked = check_proof(proof, path)
     print_checked(checked)
     return DONE if checked.holds else WARNED
 
@@ -73,8 +75,8 @@ def run_compare(options: CompareOptions) -> int:
     from rowsparse.cli.settings import compare_settings, table_settings
 
     settings = compare_settings(options)
-    with _folder(options.folder), _display(options) as display:
-        table, seconds = _read(options.data, table_settings(options), display, "compare")
+    with _inputs(options) as (data, display):
+        table, seconds = _read(data, table_settings(options), display, "compare")
         from rowsparse.workflow.compare import compare
         from rowsparse.workflow.writing import write_comparison
 
@@ -94,8 +96,8 @@ def run_path(options: PathOptions) -> int:
     from rowsparse.cli.settings import path_settings, table_settings
 
     settings = path_settings(options)
-    with _folder(options.folder), _display(options) as display:
-        table, seconds = _read(options.data, table_settings(options), display, "path")
+    with _inputs(options) as (data, display):
+        table, seconds = _read(data, table_settings(options), display, "path")
         from rowsparse.workflow.path import find_path
         from rowsparse.workflow.writing import write_path
 
@@ -112,9 +114,15 @@ def run_path(options: PathOptions) -> int:
 
 # ------------------------------------------------------------------------------ what they share
 @contextmanager
-def _display(options: TableOptions) -> Iterator[Display]:
-    with interrupts() as check, Display(quiet=options.quiet, check=check) as display:
-        yield display
+def _inputs(options: TableOptions) -> Iterator[tuple[Path, Display]]:
+    """The file with the table and the display, while there is a folder for the results."""
+    with (
+        interrupts() as check,
+        input_file(options.data) as data,
+        _folder(options.folder),
+        Display(quiet=options.quiet, check=check) as display,
+    ):
+        yield data, display
 
 
 @contextmanager
