@@ -63,7 +63,18 @@ WITHOUT_SKLEARN = {"rows", "design", "solvers", "deep"}
 EXTRAS_ALLOWED = {"cli", "report", "demo"}
 CORE_PACKAGES = {"numpy", "scipy", "sklearn", "array_api_compat", "rowsparse"}
 
-EXTRAS = ["jinja2", "matplotlib", "pandas", "polars", "pooch", "pyarrow", "rich", "torch", "typer"]
+EXTRAS = [
+    "fastexcel",
+    "jinja2",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "pooch",
+    "pyarrow",
+    "rich",
+    "torch",
+    "typer",
+]
 IMPORT_ALL_PUBLIC = "from rowsparse import *\nfrom rowsparse.datasets import *"
 
 

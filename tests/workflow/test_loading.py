@@ -141,7 +141,7 @@ def test_types_of_parquet(tmp_path: Path) -> None:
         ("a.arrow", b"no arrow", "'a.arrow' cannot be read as Arrow"),
         ("a.npz", b"no zip", "'a.npz' is not an NPZ file."),
         ("a.mat", b"no matlab file at all", "'a.mat' cannot be read as MAT"),
-        ("a.xlsx", b"PK", "'a.xlsx' is of no known type: give a file that ends in .csv"),
+        ("a.ods", b"PK", "'a.ods' is of no known type: give a file that ends in .csv"),
         ("a.parquet.gz", b"x", "'a.parquet.gz' is of no known type"),
         ("noending", b"x", "'noending' is of no known type"),
     ],

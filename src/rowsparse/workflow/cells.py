@@ -11,7 +11,7 @@ from rowsparse.workflow.polars_errors import require_polars
 __all__ = ["MISSING", "is_grouped", "looks_numeric", "parse_cells", "whole_as_text"]
 
 # Cells that are missing values, besides empty ones.
-MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?")
+MISSING = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?")
 
 _TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
 _DECIMAL_COMMA = r"^[+-]?\d+,\d+$"

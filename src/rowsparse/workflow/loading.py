@@ -21,6 +21,7 @@ from rowsparse._mat import read_mat
 from rowsparse._npz import read_npz
 from rowsparse.workflow.cells import MISSING, parse_cells
 from rowsparse.workflow.delimited import read_delimited
+from rowsparse.workflow.excel import read_excel
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.naming import numbered
 from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
@@ -44,6 +45,7 @@ FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".txt": "csv",
+    ".xlsx": "excel",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
@@ -112,7 +114,7 @@ def format_of(path: Path) -> str:
     if kind is None or (packed and kind not in ("csv", "tsv")):
         raise InputError(
             f"{shown(path.name)} is of no known type: give a file that ends in .csv, .tsv (also "
-            ".gz), .parquet, .arrow, .feather, .npz, .mat or .h5ad."
+            ".gz), .xlsx, .parquet, .arrow, .feather, .npz, .mat or .h5ad."
         )
     return kind
 
@@ -145,7 +147,7 @@ def load(
     if kind in ("csv", "tsv"):
         return _text(path, na_values, transpose=transpose, as_text=as_text)
     loaded = _READERS[kind](path)
-    if not (na_values or transpose):
+    if not (na_values or transpose or kind == "excel"):
         return loaded
     if loaded.frame is None:
         raise InputError(
@@ -178,6 +180,11 @@ def _line_place(path: Path, dialect: Dialect, row: int) -> str:
 
 def _column_place(transposed: Any, row: int) -> str:
     return f"column {shown(transposed[SAMPLE][row])}"
+
+
+def _excel(path: Path) -> Loaded:
+    frame, rows, notes = read_excel(path)
+    return Loaded(frame=frame, notes=notes, place=lambda row: f"row {rows[row]}")
 
 
 def _parquet(path: Path) -> Loaded:
@@ -318,6 +325,7 @@ def _obs_column(column: Any) -> NDArray[Any]:
 
 
 _READERS: dict[str, Callable[[Path], Loaded]] = {
+    "excel": _excel,
     "parquet": _parquet,
     "arrow": _arrow,
     "npz": partial(_arrays, read=read_npz, targets=("y", "Y")),

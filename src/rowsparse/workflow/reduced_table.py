@@ -25,12 +25,12 @@ __all__ = ["write_reduced"]
 def write_reduced(out: Path, table: Table, result: SelectionResult) -> Path:
     """Write the targets, the identifiers and the selected columns as they are in the input.
 
-    The file is called ``reduced`` and has the suffix of the input.
+    The file is called ``reduced`` and has the suffix of the input, but .csv for .xlsx.
     """
     kind = format_of(table.path)
     packed = table.path.suffix.lower() == ".gz"
     suffix = "".join(table.path.suffixes[-2:]) if packed else table.path.suffix
-    path = out / f"reduced{suffix}"
+    path = out / f"reduced{'.csv' if kind == 'excel' else suffix}"
     if path.resolve() == table.path.resolve():
         raise InputError(
             f"{setting('write_reduced')} would overwrite the input: choose another "
@@ -49,7 +49,8 @@ def _kept(table: Table, chosen: set[str], columns: Sequence[str]) -> list[str]:
 def _write_text_table(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
     frame = load_joined(table.path, table.reading, as_text=True).frame
     part = frame.select(_kept(table, chosen, frame.columns))
-    data = part.write_csv(separator=sniff(table.path).separator).encode()
+    is_text = format_of(table.path) != "excel"
+    data = part.write_csv(separator=sniff(table.path).separator if is_text else ",").encode()
 
     def write(path: Path) -> None:
         packed = path.suffix.lower() == ".gz"
@@ -104,6 +105,7 @@ def _write_h5ad(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
 
 _WRITERS: dict[str, Callable[[Table, set[str]], Callable[[Path], Any]]] = {
     "csv": _write_text_table,
+    "excel": _write_text_table,
     "tsv": _write_text_table,
     "parquet": _write_frame,
     "arrow": _write_frame,

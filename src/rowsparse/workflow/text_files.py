@@ -27,6 +27,7 @@ __all__ = [
     "is_blank",
     "is_packed",
     "line_of",
+    "name_columns",
     "numbered_rows",
     "sniff",
     "whole_bytes",
@@ -94,7 +95,7 @@ def sniff(path: Path, missing: Sequence[str] = ()) -> Dialect:
     dialect = _with_layout(path, Dialect(",", encoding), head)
     header, *rows = _first_rows(path, dialect)
     comma = _has_decimal_commas(dialect.separator, [cell.strip() for row in rows for cell in row])
-    names = _named(path, header)
+    names = name_columns(path, header)
     is_text = _guess(rows, len(names), comma, missing)
     return replace(dialect, decimal_comma=comma, header=names, is_text=is_text)
 
@@ -198,7 +199,7 @@ def _separator(text: str) -> str:
     return mark if count else ""
 
 
-def _named(path: Path, header: list[str]) -> tuple[str, ...]:
+def name_columns(path: Path, header: list[str]) -> tuple[str, ...]:
     """Names of the columns: those without one get a number, and none comes twice."""
     names = [cell.strip() for cell in header]
     check_distinct(path, [name for name in names if name])
