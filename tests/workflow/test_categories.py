@@ -54,6 +54,16 @@ def test_numbers_with_a_word_are_no_identifier(tmp_path: Path) -> None:
     assert table.X[0, -1] == np.median([i + 0.25 for i in range(N) if i % 3])
 
 
+def test_numbers_below_the_limit_of_detection_are_no_categories(tmp_path: Path) -> None:
+    level = ["<LOD" if i % 3 else f"{i}.25" for i in range(N)]
+    assert "'<LOD' in line 3 and other text in 59 more rows:" in refusal(
+        csv(tmp_path / "a.csv", frame(level=level))
+    )
+    grade = [["1", "2", "3", "unknown"][i % 4] for i in range(N)]
+    table = read(csv(tmp_path / "b.csv", frame(grade=grade)), "outcome")
+    assert table.groups["grade"].size == 4
+
+
 def test_identifiers_may_be_numbers_with_a_few_letters(tmp_path: Path) -> None:
     ids = [*map(str, range(1000, 999 + N)), "1003B"]
     path = csv(tmp_path / "a.csv", frame(patient_id=ids))

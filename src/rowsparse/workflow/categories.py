@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
+from rowsparse.workflow.cells import looks_numeric
 from rowsparse.workflow.dates import DATES_ADVICE, hold_dates
 from rowsparse.workflow.identifiers import is_id_name
 from rowsparse.workflow.messages import holding, quoted, setting
@@ -23,6 +24,8 @@ _MOST_VALUES = 50
 # A column is of numbers if more than this share of its values are: of few different values, which
 # may be categories, and of many, which would be left out.
 _MOSTLY_OF_FEW, _MOSTLY_OF_MANY = 0.8, 0.5
+# So many different numbers beside so few different words make it one of numbers in any case.
+_MANY_NUMBERS, _FEW_WORDS = 10, 3
 
 
 @dataclass
@@ -101,9 +104,8 @@ def encode_text(
             continue
         is_many = len(counts) > _MOST_VALUES or len(counts) > max(2, n // 2)
         if len(counts) < n or not is_id_name(name):
-            mostly = _MOSTLY_OF_MANY if is_many else _MOSTLY_OF_FEW
             otherwise = f"leave the column out with {setting('drop')}"
-            refuse_mixed(name, values, place, mostly=mostly, otherwise=otherwise)
+            refuse_mixed(name, values, place, mostly=_mostly(counts, is_many), otherwise=otherwise)
         if not counts:
             found.constant.append(name)
         elif len(counts) == n:
@@ -123,6 +125,14 @@ def encode_text(
     found.X = np.column_stack(blocks) if blocks else found.X
     found.notes += _sentences(found, encoded)
     return found
+
+
+def _mostly(counts: Counter[str], is_many: bool) -> float:
+    """The share of numbers from which on a column is one of numbers."""
+    n_words = sum(not looks_numeric(value) for value in counts)
+    if n_words <= _FEW_WORDS and len(counts) - n_words >= _MANY_NUMBERS:
+        return 0.0
+    return _MOSTLY_OF_MANY if is_many else _MOSTLY_OF_FEW
 
 
 def _encode(

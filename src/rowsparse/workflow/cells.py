@@ -8,7 +8,7 @@ from typing import Any
 from rowsparse.workflow.messages import InputError, quoted, shown
 from rowsparse.workflow.polars_errors import require_polars
 
-__all__ = ["MISSING", "is_grouped", "looks_numeric", "parse_cells", "whole_as_text"]
+__all__ = ["GROUP_MARKS", "MISSING", "is_grouped", "looks_numeric", "parse_cells", "whole_as_text"]
 
 # Cells that are missing values, besides empty ones.
 MISSING = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?")
@@ -18,7 +18,9 @@ _DECIMAL_COMMA = r"^[+-]?\d+,\d+$"
 _PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 # As 1,234 but not 0,234: may be 1234, or 1.234 with a decimal comma.
 _ONE_GROUP = r"^[+-]?[1-9]\d{0,2},\d{3}$"
-_LOOKS_NUMERIC = re.compile(r"[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?")
+# Thousands separators besides commas and points: blanks of three widths and apostrophes.
+GROUP_MARKS = " \u00a0\u202f'’"
+_LOOKS_NUMERIC = re.compile(rf"[+-]?[.,]?\d([\d.,{GROUP_MARKS}]*\d)?[.,]?([eE][+-]?\d+)?")
 # Separators of cells that go with either decimal mark; semicolons go with decimal commas.
 _NEUTRAL = ("\t", "|", " ")
 
@@ -120,16 +122,16 @@ def _with_numbers(frame: Any, names: list[str], replaced: list[tuple[str, str]])
 def _with_marks(frame: Any, separator: str, decimal_comma: bool) -> tuple[Any, list[str]]:
     """Numbers with thousands separators, and columns of decimal commas among decimal points."""
     mark, point = (".", ",") if decimal_comma else (",", ".")
-    grouped = rf"^[+-]?[1-9]\d{{0,2}}(\{mark}\d{{3}})+(\{point}\d+)?$"
+    grouped = rf"^[+-]?[1-9]\d{{0,2}}([{mark}{GROUP_MARKS}]\d{{3}})+(\{point}\d+)?$"
     plain = _DECIMAL_COMMA if decimal_comma else _PLAIN
     thousands = _columns_like(frame, grouped, rf"{grouped}|{plain}|^[+-]?\d+$")
     if separator in _NEUTRAL:
         _refuse_ambiguous(frame, thousands)
-    frame = _with_numbers(frame, thousands, [(mark, ""), (point, ".")]) if thousands else frame
-    name = "Points" if decimal_comma else "Commas"
     notes = []
     if thousands:
-        notes.append(f"{name} in {quoted(thousands)} were read as thousands separators.")
+        removed = [(other, "") for other in (mark, *GROUP_MARKS)]
+        frame = _with_numbers(frame, thousands, [*removed, (point, ".")])
+        notes.append(f"Numbers with thousands separators: {quoted(thousands)}.")
     commas = _columns_like(frame, _DECIMAL_COMMA, rf"{_DECIMAL_COMMA}|{_PLAIN}")
     if commas:
         frame = _with_numbers(frame, commas, [(",", ".")])

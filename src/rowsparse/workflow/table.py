@@ -171,7 +171,7 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
     Parameters
     ----------
     path : Path
-        CSV or TSV (also gzipped), Parquet, Arrow or Feather, NPZ, MAT, or AnnData.
+        CSV or TSV (also gzipped), Excel, Parquet, Arrow or Feather, NPZ, MAT, or AnnData.
     settings : TableSettings, optional
         Which columns are read, and how.
 

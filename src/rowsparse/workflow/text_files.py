@@ -17,7 +17,7 @@ from typing import IO, cast
 
 from rowsparse._files import UnreadableFileError, check_memory
 from rowsparse._text import counted
-from rowsparse.workflow.cells import is_grouped, looks_numeric
+from rowsparse.workflow.cells import GROUP_MARKS, is_grouped, looks_numeric
 from rowsparse.workflow.messages import InputError, quoted, shown
 
 __all__ = [
@@ -38,7 +38,7 @@ _HEAD_BYTES, _STEP_BYTES = 1 << 16, 1 << 24
 # Rows that tell numbers from text; text in a later row costs a second pass.
 _SAMPLE_ROWS = 5
 _GZIP = b"\x1f\x8b"
-_DECIMAL_COMMA = re.compile(r"^[+-]?\d+,\d+$")
+_DECIMAL_COMMA = re.compile(rf"^[+-]?\d+([.{GROUP_MARKS}]\d{{3}})*,\d+$")
 _DECIMAL_POINT = re.compile(r"^[+-]?\d*\.\d+$")
 
 
