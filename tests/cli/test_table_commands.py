@@ -143,13 +143,17 @@ def test_the_report_gets_the_result(data: Path, monkeypatch: pytest.MonkeyPatch)
     assert seen[0].settings["method"] == "topk"
 
 
-def test_transform_never_overwrites_the_input(data: Path) -> None:
-    path = data.rename(data.parent / "reduced.csv")
-    before = path.read_bytes()
-    done = select(path, "--transform", out=path.parent)
+def test_a_second_run_needs_force(data: Path) -> None:
+    out = data.parent / "out"
+    assert select(data, "--no-report").exit_code == 0
+    before = (out / "result.json").read_bytes()
+    done = select(data)
     assert done.exit_code == 2
-    assert "would overwrite the input" in done.stderr
-    assert path.read_bytes() == before
+    assert "has the results of an earlier run: choose another with --out, or" in done.stderr
+    assert "--force" in done.stderr
+    assert (out / "result.json").read_bytes() == before
+    assert select(data, "--seed", 3, "--force").exit_code == 0
+    assert result_of(out)["settings"]["seed"] == 3
 
 
 # ----------------------------------------------------------------------------- compare and path
@@ -324,36 +328,35 @@ def test_interrupt_keeps_what_was_there_before(data: Path, monkeypatch: pytest.M
         raise KeyboardInterrupt
 
     monkeypatch.setattr("rowsparse._files.Path.replace", stop)
-    assert select(data, "--seed", "3").exit_code == 130
+    assert select(data, "--seed", "3", "--force").exit_code == 130
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
-def test_ctrl_c_on_the_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code", "words"),
+    [(signal.SIGINT, 130, "Interrupted.\n"), (signal.SIGTERM, 143, "")],
+)
+def test_a_process_that_is_stopped_leaves_nothing(
+    sent: signal.Signals, code: int, words: str, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 400))
     np.savez(tmp_path / "hard.npz", X=X, y=rng.integers(0, 3, 60))
-    command = [
-        sys.executable,
-        "-m",
-        "rowsparse",
-        "select",
-        str(tmp_path / "hard.npz"),
-        "-k",
-        "15",
-        "--certify",
-        "--time-limit",
-        "300",
-        "--alpha",
-        "0.05",
-        "--out",
-        str(tmp_path / "out"),
-    ]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    while not (tmp_path / "out").exists() and process.poll() is None:
-        time.sleep(0.05)
+    arguments = ["rowsparse", "select", str(tmp_path / "hard.npz"), "-k", "15", "--certify"]
+    arguments += ["--time-limit", "300", "--alpha", "0.05", "--out", str(tmp_path / "out")]
+    script = (
+        "import sys; from rowsparse import TopK, cli; fit = TopK.fit\n"
+        "def announced(*args): print('begun', flush=True); return fit(*args)\n"
+        f"TopK.fit = announced; sys.argv = {arguments!r}; cli.main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert (out, err) == ("", "Interrupted.\n")
+    assert process.returncode == code, err
+    assert (out, err) == ("", words)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.npz"]

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rowsparse.workflow.messages import InputError
 from rowsparse.workflow.reduced_table import write_reduced
 
 from .files import N, X, Y, csv, frame, read
@@ -89,13 +88,3 @@ def test_categories_are_not_encoded(tmp_path: Path) -> None:
     sex = ["m" if outcome == "ill" else "f" for outcome in Y]
     path = csv(tmp_path / "table.csv", frame(sex=sex))
     assert pl.read_csv(reduce(path, include="sex"))["sex"].to_list() == sex
-
-
-def test_the_input_is_never_overwritten(tmp_path: Path) -> None:
-    path = csv(tmp_path / "reduced.csv", frame())
-    before = path.read_bytes()
-    data = read(path, "outcome")
-    result = selected(data, 2, cv=0, stability=0)
-    with pytest.raises(InputError, match="write_reduced would overwrite the input: choose another"):
-        write_reduced(tmp_path, data, result)
-    assert path.read_bytes() == before

@@ -8,14 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from rowsparse.workflow.compare import compare
 from rowsparse.workflow.path import find_path
 from rowsparse.workflow.settings import CompareSettings, PathSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.writing import (
-    prepare_folder,
     write_comparison,
     write_path,
     write_selection,
@@ -67,14 +65,6 @@ def test_a_path_as_files(numbers: Table, tmp_path: Path) -> None:
 def test_lone_surrogates_are_escaped(tmp_path: Path) -> None:
     write_text(tmp_path / "a.txt", "half \ud83e of a character")
     assert (tmp_path / "a.txt").read_text() == "half \\ud83e of a character"
-
-
-def test_a_folder_that_cannot_be_written_to_is_an_error_at_once(tmp_path: Path) -> None:
-    assert prepare_folder(tmp_path / "new" / "folder")
-    assert not prepare_folder(tmp_path / "new" / "folder")
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OSError, match="file"):
-        prepare_folder(tmp_path / "file" / "folder")
 
 
 def test_the_command_is_written_first(classes: Table, tmp_path: Path) -> None:

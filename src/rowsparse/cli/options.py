@@ -11,7 +11,7 @@ import typer
 __all__ = ["CompareOptions", "Data", "Debug", "PathOptions", "SelectOptions", "TableOptions"]
 
 # Options that say where and how results are shown, not what they are.
-_NOT_RECORDED = ("data", "out", "report", "quiet", "debug")
+_NOT_RECORDED = ("data", "out", "force", "report", "quiet", "debug")
 
 
 class TargetKind(StrEnum):
@@ -73,6 +73,9 @@ Out = Annotated[
         help="Folder for the results; named after the table if not given.", show_default=False
     ),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Overwrite the results of an earlier run in that folder.")
+]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -91,6 +94,7 @@ class TableOptions:
     seed: int
     jobs: int | None
     out: Path | None
+    force: bool
     report: bool
     quiet: bool
 
@@ -180,6 +184,7 @@ class SelectOptions(TableOptions):
     seed: Seed = 0
     jobs: Jobs = None
     out: Out = None
+    force: Force = False
     report: Report = True
     quiet: Quiet = False
     debug: Debug = False
@@ -209,6 +214,7 @@ class CompareOptions(TableOptions):
     seed: Seed = 0
     jobs: Jobs = None
     out: Out = None
+    force: Force = False
     report: Report = True
     quiet: Quiet = False
     debug: Debug = False
@@ -232,6 +238,7 @@ class PathOptions(TableOptions):
     seed: Seed = 0
     jobs: Jobs = None
     out: Out = None
+    force: Force = False
     report: Report = True
     quiet: Quiet = False
     debug: Debug = False

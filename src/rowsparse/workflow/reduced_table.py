@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from rowsparse._files import write_whole
 from rowsparse.workflow.delimited import read_delimited, sniff
 from rowsparse.workflow.loading import format_of, load, require_anndata
-from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.polars_errors import require_polars
 from rowsparse.workflow.results import SelectionResult
 from rowsparse.workflow.table import Table
@@ -30,11 +29,6 @@ def write_reduced(out: Path, table: Table, result: SelectionResult) -> Path:
     packed = table.path.suffix.lower() == ".gz"
     suffix = "".join(table.path.suffixes[-2:]) if packed else table.path.suffix
     path = out / f"reduced{suffix}"
-    if path.resolve() == table.path.resolve():
-        raise InputError(
-            f"{setting('write_reduced')} would overwrite the input: choose another "
-            f"{setting('out')} than {out}."
-        )
     chosen = {table.origin(feature.index) for feature in result.features}
     write_whole(path, _WRITERS[kind](table, chosen))
     return path

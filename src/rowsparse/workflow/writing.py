@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -19,21 +18,11 @@ from rowsparse._files import write_whole
 from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
 
 __all__ = [
-    "prepare_folder",
     "write_comparison",
     "write_path",
     "write_selection",
     "write_text",
 ]
-
-
-def prepare_folder(out: Path) -> bool:
-    """Make a folder and check that it can be written to; True if it is new."""
-    new = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
-    with TemporaryFile(dir=out):
-        pass
-    return new
 
 
 def write_text(path: Path, text: str) -> None:
