@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from rowsparse import report
+from rowsparse.workflow.model import SavedModel
 
 from .commands import QUICK, frame, invoke, result_of, select
 
@@ -32,6 +33,7 @@ def test_select_prints_and_writes(data: Path) -> None:
     out = data.parent / "out"
     assert sorted(path.name for path in out.iterdir()) == [
         "features.csv",
+        "model.json",
         "report.html",
         "result.json",
     ]
@@ -130,6 +132,7 @@ def test_without_jinja2_all_but_the_report_is_written(
     assert 'pip install "rowsparse[report]"' in done.stderr
     assert sorted(path.name for path in (data.parent / "out").iterdir()) == [
         "features.csv",
+        "model.json",
         "result.json",
     ]
 
@@ -154,6 +157,41 @@ def test_a_second_run_needs_force(data: Path) -> None:
     assert (out / "result.json").read_bytes() == before
     assert select(data, "--seed", 3, "--force").exit_code == 0
     assert result_of(out)["settings"]["seed"] == 3
+
+
+def test_a_holdout_is_scored_by_the_saved_model(data: Path) -> None:
+    other = data.with_name("other.csv")
+    frame().reverse().head(25).write_csv(other)
+    done = select(data, "--holdout", other)
+    assert done.exit_code == 0, done.output
+    out = data.parent / "out"
+    truth = frame().reverse().head(25)["outcome"].to_numpy()
+    accuracy = float(np.mean(SavedModel.load(out).predict(other) == truth))
+    held = result_of(out)["holdout"]
+    assert (held["source"], held["n_samples"], held["score"]) == ("other.csv", 25, accuracy)
+    assert "On the 25 samples of other.csv, the accuracy of the saved model is" in done.stdout
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "accuracy of the saved model" in page
+    assert "Accuracy on the holdout" in page
+
+
+def test_a_holdout_that_cannot_be_used_is_refused_before_the_work(data: Path) -> None:
+    other = data.with_name("other.csv")
+    frame().drop("outcome").write_csv(other)
+    for path, words in ((other, "has no column 'outcome'"), (data, "--holdout must be another")):
+        done = select(data, "--holdout", path)
+        assert done.exit_code == 2
+        assert words in done.stderr
+        assert not (data.parent / "out").exists()
+
+
+def test_a_holdout_without_a_selected_column_is_a_note(data: Path) -> None:
+    other = data.with_name("other.csv")
+    frame().drop("f1").write_csv(other)
+    done = select(data, "--holdout", other)
+    assert done.exit_code == 0
+    assert "Note: No score on the holdout: 'other.csv' lacks 1 of the 3 columns" in done.stderr
+    assert result_of(data.parent / "out")["holdout"] is None
 
 
 # ----------------------------------------------------------------------------- compare and path

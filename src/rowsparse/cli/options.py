@@ -8,7 +8,18 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-__all__ = ["CompareOptions", "Data", "Debug", "PathOptions", "SelectOptions", "TableOptions"]
+__all__ = [
+    "CompareOptions",
+    "Data",
+    "Debug",
+    "Force",
+    "Out",
+    "PathOptions",
+    "Quiet",
+    "SelectOptions",
+    "TableOptions",
+    "default_folder",
+]
 
 # Options that say where and how results are shown, not what they are.
 _NOT_RECORDED = ("data", "out", "force", "report", "quiet", "debug")
@@ -81,6 +92,12 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no t
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
+def default_folder(table: Path, command: str) -> Path:
+    """The folder for the results of a command on a table, if none is given."""
+    stem = table.name.removesuffix(".gz").rpartition(".")[0] or table.name
+    return Path(f"{stem}-{command}")
+
+
 class TableOptions:
     """Options that all commands on a table have, declared as fields by each of them."""
 
@@ -103,8 +120,7 @@ class TableOptions:
         """Where the results go."""
         if self.out is not None:
             return self.out
-        stem = self.data.name.removesuffix(".gz").rpartition(".")[0] or self.data.name
-        return Path(f"{stem}-{self.command}")
+        return default_folder(self.data, self.command)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -176,6 +192,13 @@ class SelectOptions(TableOptions):
         str | None,
         typer.Option(
             help="The columns are pixels, as in 28x28 (height x width).", show_default=False
+        ),
+    ] = None
+    holdout: Annotated[
+        Path | None,
+        typer.Option(
+            help="Another table, to score the selection on; no part of it is used before.",
+            show_default=False,
         ),
     ] = None
     transform: Annotated[bool, typer.Option("--transform", help="Write the reduced table too.")] = (

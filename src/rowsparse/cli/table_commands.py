@@ -16,6 +16,7 @@ from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
 
 if TYPE_CHECKING:
     from rowsparse.cli.options import CompareOptions, PathOptions, SelectOptions, TableOptions
+    from rowsparse.workflow.new_table import NewTable
     from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
     from rowsparse.workflow.settings import TableSettings
     from rowsparse.workflow.table import Table
@@ -34,6 +35,7 @@ def run_select(options: SelectOptions) -> int:
     _check_folder(options)
     with _display(options) as display:
         table, seconds = _read(options.data, reading, display, "select")
+        holdout = options.holdout and _read_holdout(options.holdout, table)
         from rowsparse.workflow.proof_files import write_proof
         from rowsparse.workflow.reduced_table import write_reduced
         from rowsparse.workflow.result_folder import result_folder
@@ -41,6 +43,8 @@ def run_select(options: SelectOptions) -> int:
         from rowsparse.workflow.writing import write_selection
 
         result = _recorded(select(table, settings, progress=display), options, seconds)
+        if holdout:
+            result = _with_holdout(result, holdout)
         display("Writing the results")
         page = _page(options, "selection_page", result)
         proof = options.proof
@@ -161,6 +165,34 @@ def _read(
         for helper in helpers:
             helper.join()
     return replace(table, sha256=found[0]), round(perf_counter() - started, 3)
+
+
+def _read_holdout(path: Path, table: Table) -> NewTable:
+    """The table that the selection is scored on; refused here, before the work, if it cannot be."""
+    from rowsparse.workflow.holdout import check_targets
+    from rowsparse.workflow.messages import InputError, setting
+    from rowsparse.workflow.new_table import open_table
+
+    if path.resolve() == table.path.resolve():
+        raise InputError(f"{setting('holdout')} must be another table than the one selected from.")
+    holdout = open_table(path)
+    check_targets(holdout, table.target.names)
+    return holdout
+
+
+def _with_holdout(result: SelectionResult, holdout: NewTable) -> SelectionResult:
+    """The result with its score on the holdout, or with a warning why there is none."""
+    from rowsparse.cli.settings import with_flags
+    from rowsparse.workflow.holdout import score_holdout
+    from rowsparse.workflow.messages import InputError
+
+    if result.model is None:
+        return result
+    try:
+        return replace(result, holdout=score_holdout(result.model, holdout))
+    except InputError as error:
+        sentence = f"No score on the holdout: {with_flags(error.message)}"
+        return replace(result, warnings=(*result.warnings, sentence))
 
 
 def _ignoring_errors(call: Callable[[], object]) -> None:

@@ -18,7 +18,9 @@ __all__ = ["check_folder", "check_writable", "result_folder"]
 _RESULTS = (
     "comparison.csv",
     "features.csv",
+    "model.json",
     "path.csv",
+    "predictions.csv",
     "reduced.*",
     "report.html",
     "result.json",
