@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import rowsparse
-from rowsparse import cli
+from rowsparse import __main__, cli
 from rowsparse.cli import app
 
 from .commands import invoke
@@ -56,5 +56,20 @@ def test_ctrl_c_while_the_commands_are_imported(
     monkeypatch.setattr("os._exit", leave)
     with pytest.raises(SystemExit) as caught:
         cli.main()
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
+
+
+def test_ctrl_c_while_the_command_line_is_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted:
+        @property
+        def main(self) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "rowsparse.cli.app", Interrupted())
+    with pytest.raises(SystemExit) as caught:
+        __main__.main()
     assert caught.value.code == 130
     assert capsys.readouterr().err == "Interrupted.\n"

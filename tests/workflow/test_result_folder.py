@@ -100,6 +100,12 @@ def test_a_full_disk_without_the_name_of_a_file_names_the_folder(tmp_path: Path)
     assert caught.value.filename == str(tmp_path / "out")
 
 
+def test_an_error_about_another_file_stays_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught, result_folder(tmp_path / "out"):
+        (tmp_path / "absent.csv").read_text()
+    assert caught.value.filename == str(tmp_path / "absent.csv")
+
+
 def test_a_folder_that_cannot_be_written_to_is_named_and_nothing_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

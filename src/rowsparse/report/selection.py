@@ -59,10 +59,7 @@ def selection_page(result: SelectionResult) -> str:
         "selection.html.j2",
         result=result,
         title=f"{counted(result.k, 'feature')} that {words.purpose(result.data)}",
-        summary=[
-            *words.summary(result),
-            *([words.holdout_sentence(result.holdout)] if result.holdout else []),
-        ],
+        summary=_summary(result),
         tiles=_tiles(result),
         most_rows=MOST_ROWS,
         most_drawn=MOST_DRAWN,
@@ -86,6 +83,12 @@ def selection_page(result: SelectionResult) -> str:
         confusion_words=words.confusion_sentence(confusion) if confusion else "",
         mistakes=_mistakes(confusion) if confusion else [],
     )
+
+
+def _summary(result: SelectionResult) -> list[str]:
+    asked, reached, proof = words.summary(result)
+    held = [words.holdout_sentence(result.holdout)] if result.holdout else []
+    return [asked, reached, *held, proof]
 
 
 def _tiles(result: SelectionResult) -> list[Tile]:

@@ -109,7 +109,9 @@ def result_folder(out: Path) -> Iterator[Path]:
             with suppress(OSError):  # something else may have been written there
                 folder.rmdir()
         if isinstance(error, OSError):
-            raise UnwritableFileError(_final(error, stage, out), error) from error
+            path = _concerned(error, stage, out)
+            if path is not None:
+                raise UnwritableFileError(path, error) from error
         raise
 
 
@@ -117,13 +119,12 @@ def _earlier_results(out: Path) -> list[Path]:
     return [path for pattern in _RESULTS for path in out.glob(pattern)]
 
 
-def _final(error: OSError, stage: Path | None, out: Path) -> Path:
-    """The file in ``out`` that an error is about; ``out`` where that is not known."""
-    name = error.filename2 or error.filename
-    if stage is None or not isinstance(name, str | Path):
+def _concerned(error: OSError, stage: Path | None, out: Path) -> Path | None:
+    """What could not be written: a file in ``out``, or ``out``; None if it is another file."""
+    if stage is None or error.filename is None:
         return out
-    path = Path(name)
-    return out / path.relative_to(stage) if path.is_relative_to(stage) else path
+    path = Path(error.filename)
+    return out / path.relative_to(stage) if path.is_relative_to(stage) else None
 
 
 def _publish(stage: Path, out: Path) -> None:
