@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -56,6 +57,13 @@ def test_numbers(numbers: Table) -> None:
     held = score_holdout(model, open_table(numbers.path))
     assert held.score == pytest.approx(r2_score(numbers.y, model.predict(numbers.path)))
     assert held.chance == pytest.approx(0.0, abs=1e-12), "the mean of the same numbers"
+
+
+@pytest.mark.filterwarnings("error")
+def test_one_sample_has_no_r2(numbers: Table) -> None:
+    model = selected(numbers, 3, cv=0, stability=0).model
+    held = score_holdout(model, open_table(pl.read_csv(numbers.path).head(1)))
+    assert math.isnan(held.score)
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,7 @@ def test_a_selection_transforms_its_own_table_into_the_selected_columns(
             "the model does not use.",
         ),
         (FRAME.drop("age", "sex", "more"), "lacks 2 of the 2 columns of the model: 'age' and"),
+        (FRAME.head(0), "The data frame has no rows."),
         (
             FRAME.with_columns(age=pl.lit("<40")),
             "Column 'age' holds text such as '<40'; the model needs numbers.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +53,7 @@ def test_sparse_columns() -> None:
         (np.array([1, 2], dtype=np.int8), [1.0, 2.0]),
         (np.array([None, True], dtype=object), [np.nan, 1.0]),
         (np.array([None, None], dtype=object), [np.nan, np.nan]),
+        (np.array([Decimal("1.5"), None], dtype=object), [1.5, np.nan]),
     ],
 )
 def test_numbers(values: np.ndarray, expected: list[float]) -> None:
@@ -62,6 +65,7 @@ def test_numbers(values: np.ndarray, expected: list[float]) -> None:
     [
         (np.array(["1", "b"], dtype=object), "'x' holds text such as '1'; the model needs numbers"),
         (np.array(["2020-01-01"], dtype="datetime64[D]"), "holds other values"),
+        (np.array([date(2020, 1, 1), None], dtype=object), "holds other values"),
         (np.array([1.0, np.inf]), "'x' holds infinity"),
     ],
 )
@@ -72,7 +76,24 @@ def test_what_is_no_number_is_refused(values: np.ndarray, words: str) -> None:
 
 def test_text() -> None:
     assert as_text(np.array([1, 2])).tolist() == ["1", "2"]
+    assert as_text(np.array([1.0, 2.5, np.nan])).tolist() == ["1", "2.5", None]
     assert as_text(np.array(["a", None, np.nan], dtype=object)).tolist() == ["a", None, None]
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(InputError, match="several columns of the name 'a'"):
+        open_table(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+
+def test_categories_of_frames() -> None:
+    words = ["u", None, "v"]
+    polars = open_table(pl.DataFrame({"a": pl.Series(words, dtype=pl.Categorical)}))
+    assert as_text(polars.values("a")).tolist() == words
+    pd = pytest.importorskip("pandas")
+    pandas = open_table(pd.DataFrame({"a": pd.Categorical(words), "b": pd.array([1, None, 2])}))
+    assert as_text(pandas.values("a")).tolist() == words
+    np.testing.assert_array_equal(as_numbers("b", pandas.values("b")), [1, np.nan, 2])
 
 
 def test_what_is_no_table_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,16 @@ def score_holdout(model: SavedModel, table: NewTable) -> HoldoutScore:
         # As text, so that a class that the model has never seen counts as wrong.
         truth, answer = truth.astype(str), answer.astype(str)
     metric = METRICS[model.task][0]
-    scores = prediction_scores(model.task, truth, answer)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a single sample, R² is not defined
+        scores = prediction_scores(model.task, truth, answer)
+        chance = prediction_scores(model.task, truth, guess)[metric]
     return HoldoutScore(
         source=table.source,
         n_samples=table.n_rows,
         metric=metric,
         score=scores[metric],
-        chance=prediction_scores(model.task, truth, guess)[metric],
+        chance=chance,
         scores=scores,
     )
 

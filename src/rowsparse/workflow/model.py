@@ -164,6 +164,8 @@ class SavedModel:
             Columns of the table that the model does not use.
         """
         table = open_table(table)
+        if not table.n_rows:
+            raise InputError(f"{_start(table.source)} has no rows.")
         there = set(table.names)
         missing = [column.name for column in self.columns if column.name not in there]
         used = {column.name for column in self.columns} | {*self.targets, *self.identifiers}

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array
-from rowsparse.workflow.delimited import read_delimited
+from rowsparse.workflow.delimited import check_distinct, read_delimited
 from rowsparse.workflow.loading import Loaded, format_of, load, pandas_values
 from rowsparse.workflow.messages import InputError, shown
 
@@ -84,6 +84,7 @@ def open_table(table: Any) -> NewTable:
 
 def _from_frame(frame: Any, source: str, path: Path | None) -> NewTable:
     names = [str(name) for name in frame.columns]
+    check_distinct(Path(source), names)
     columns = dict(zip(names, frame.columns, strict=True))
 
     def values(name: str) -> NDArray[Any]:
@@ -109,19 +110,33 @@ def _from_matrix(loaded: Loaded, path: Path) -> NewTable:
 def as_numbers(name: str, values: NDArray[Any]) -> Array:
     """A column as numbers, NaN where they are missing; text and infinity are refused."""
     if values.dtype.kind not in "biuf":
-        text = [value for value in values.tolist() if isinstance(value, str)]
-        if text or values.dtype.kind != "O":
-            example = f"text such as {shown(text[0])}" if text else "other values"
-            raise InputError(f"Column {shown(name)} holds {example}; the model needs numbers.")
-        values = np.array([np.nan if value is None else value for value in values.tolist()])
+        values = _parsed(name, values)
     numbers = values.astype(np.float64)
     if np.isinf(numbers).any():
         raise InputError(f"Column {shown(name)} holds infinity: clip it first.")
     return numbers
 
 
+def _parsed(name: str, values: NDArray[Any]) -> Array:
+    """Python objects as numbers, as in a column of booleans of which some are missing."""
+    text = [value for value in values.tolist() if isinstance(value, str)]
+    try:
+        if not text and values.dtype.kind == "O":
+            present = [np.nan if value is None else value for value in values.tolist()]
+            return np.array(present, dtype=np.float64)
+    except (TypeError, ValueError):
+        pass
+    example = f"text such as {shown(text[0])}" if text else "other values"
+    raise InputError(f"Column {shown(name)} holds {example}; the model needs numbers.")
+
+
 def as_text(values: NDArray[Any]) -> NDArray[Any]:
-    """A column as text, None where it is missing."""
-    present = [value is not None and value == value for value in values.tolist()]
-    texts = [str(v) if yes else None for v, yes in zip(values.tolist(), present, strict=True)]
-    return np.array(texts, dtype=object)
+    """A column as text, None where it is missing; whole numbers without a decimal point."""
+    # Categories such as 1, 2 and "x" are read as numbers where no "x" is among them.
+    return np.array([_word(value) for value in values.tolist()], dtype=object)
+
+
+def _word(value: Any) -> str | None:
+    if value is None or value != value:
+        return None
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
