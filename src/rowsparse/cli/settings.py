@@ -33,7 +33,6 @@ _FLAGS = {
     "k": "-k",
     "image_shape": "--image",
     "n_jobs": "--jobs",
-    "write_reduced": "--transform",
     "list_selectors": "rowsparse methods",
 }
 
