@@ -77,5 +77,17 @@ def test_select_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {feature["name"] for feature in result["features"]} == {"f1", "f4", "f6"}
     assert result["command"].startswith("rowsparse select - --target outcome")
     assert pl.read_csv(out / "reduced.csv").columns == ["sample", "f1", "f4", "f6", "outcome"]
-    empty = invoke(*words[:-1], stdin=b"")
+    empty = invoke(*words, "--out", "other", stdin=b"")
+    assert not (tmp_path / "other").exists()
     assert (empty.exit_code, empty.stderr) == (2, "'stdin.csv' is empty.\n")
+
+
+def test_apply_to_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = frame()
+    table.write_csv("table.csv")
+    assert invoke("select", "table.csv", "-t", "outcome", "-k", 3, *QUICK).exit_code == 0
+    done = invoke("apply", "table-select", "-", stdin=table.write_csv().encode())
+    assert done.exit_code == 0, done.output
+    reduced = pl.read_csv(tmp_path / "stdin-apply" / "reduced.csv")
+    assert reduced.equals(table.select("sample", "f1", "f4", "f6", "outcome"))

@@ -17,7 +17,7 @@ from rowsparse.workflow.identifiers import is_id_name
 from rowsparse.workflow.messages import holding, quoted, setting
 from rowsparse.workflow.mixed_text import refuse_mixed
 
-__all__ = ["Encoded", "encode_text"]
+__all__ = ["Category", "Encoded", "encode_text"]
 
 # More different values than this are no categories.
 _MOST_VALUES = 50
@@ -26,6 +26,14 @@ _MOST_VALUES = 50
 _MOSTLY_OF_FEW, _MOSTLY_OF_MANY = 0.8, 0.5
 # So many different numbers beside so few different words make it one of numbers in any case.
 _MANY_NUMBERS, _FEW_WORDS = 10, 3
+
+
+@dataclass(frozen=True)
+class Category:
+    """The values of a column of categories, sorted, and the most frequent of them."""
+
+    values: tuple[str, ...]
+    commonest: str
 
 
 @dataclass
@@ -42,6 +50,8 @@ class Encoded:
         The column of text that each column of X was made from.
     groups : dict of str to array of int
         Columns of X for each category of more than two values.
+    categories : dict of str to Category
+        The columns of text that were encoded.
     identifiers, constant : list of str
         Columns that are different, or the same, in every row.
     prose, dates : list of str
@@ -57,6 +67,7 @@ class Encoded:
     names: list[str] = field(default_factory=list)
     origins: list[str] = field(default_factory=list)
     groups: dict[str, Index] = field(default_factory=dict)
+    categories: dict[str, Category] = field(default_factory=dict)
     identifiers: list[str] = field(default_factory=list)
     constant: list[str] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
@@ -115,11 +126,13 @@ def encode_text(
         elif len(counts) == 1 and len(present) == n:
             found.constant.append(name)
         else:
+            commonest = min(counts, key=lambda level: (-counts[level], level))
             if len(present) < n:
                 found.missing[name] = n - len(present)
                 if not impute:
                     continue
-                values = _with_commonest(values, counts)
+                values = np.array([commonest if v is None else v for v in values], dtype=object)
+            found.categories[name] = Category(tuple(sorted(counts)), commonest)
             encoded.append(name)
             _encode(found, blocks, name, values, sorted(counts))
     found.X = np.column_stack(blocks) if blocks else found.X
@@ -148,11 +161,6 @@ def _encode(
     blocks.append(block)
     found.names += [f"{name}={level}" for level in levels]
     found.origins += [name] * len(levels)
-
-
-def _with_commonest(values: NDArray[Any], counts: Counter[str]) -> NDArray[Any]:
-    commonest = min(counts, key=lambda level: (-counts[level], level))
-    return np.array([commonest if value is None else value for value in values], dtype=object)
 
 
 def _sentences(found: Encoded, encoded: list[str]) -> list[str]:

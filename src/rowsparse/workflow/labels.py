@@ -18,7 +18,9 @@ from rowsparse.workflow.transposing import SAMPLE
 __all__ = ["load_joined"]
 
 
-def load_joined(path: Path, settings: TableSettings, *, as_text: bool = False) -> Loaded:
+def load_joined(
+    path: Path, settings: TableSettings, *, as_text: bool = False, with_target: bool = True
+) -> Loaded:
     """Read a file and, if the settings name one, the file with its labels.
 
     Parameters
@@ -27,9 +29,13 @@ def load_joined(path: Path, settings: TableSettings, *, as_text: bool = False) -
     settings : TableSettings
     as_text : bool
         Whether the cells of text files stay as they are written.
+    with_target : bool
+        Whether a file of arrays without y is refused.
     """
     na_values = split_names(settings.na_values)
-    table = load(path, na_values, transpose=settings.transpose, as_text=as_text)
+    table = load(
+        path, na_values, transpose=settings.transpose, as_text=as_text, with_target=with_target
+    )
     if settings.labels is None or settings.by is None:
         return table
     other = Path(settings.labels)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Index, Mask
-from rowsparse.workflow.categories import encode_text
+from rowsparse.workflow.categories import Category, encode_text
 from rowsparse.workflow.identifiers import find_identifiers
 from rowsparse.workflow.labels import load_joined
 from rowsparse.workflow.loading import Loaded
@@ -48,6 +48,8 @@ class Table:
         The features made from one column of categories, by its name.
     made_from : dict of int to str
         The column of categories that a feature was made from.
+    categories : dict of str to Category
+        The columns of text that features were made from.
     identifiers : tuple of str
         Columns that only number or name the rows.
     left_out : dict of str to str
@@ -70,6 +72,7 @@ class Table:
     identifiers: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    categories: dict[str, Category] = field(default_factory=dict)
     reading: TableSettings = field(default_factory=TableSettings)
     sha256: str = ""
 
@@ -298,6 +301,7 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Lo
         path=path,
         groups=groups,
         made_from=made_from,
+        categories=text.categories,
         identifiers=tuple(identifiers),
         left_out=left_out,
         notes=tuple(notes),

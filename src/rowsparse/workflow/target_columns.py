@@ -16,7 +16,14 @@ from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import InputError, Message, holding, quoted, setting, shown
 from rowsparse.workflow.mixed_text import refuse_mixed
 
-__all__ = ["TargetColumns", "find_columns", "find_targets", "read_targets", "split_names"]
+__all__ = [
+    "TargetColumns",
+    "complete_target",
+    "find_columns",
+    "find_targets",
+    "read_targets",
+    "split_names",
+]
 
 # Whole numbers with at most this many different values are classes.
 _MOST_CLASSES = 20
@@ -149,7 +156,7 @@ def read_targets(
     place : callable
         Where in the file a row, counted from 0, is.
     """
-    columns = {name: _complete(name, values) for name, values in columns.items()}
+    columns = {name: complete_target(name, values) for name, values in columns.items()}
     if task != "classification":
         _refuse_odd_text(columns, place)
     if len(columns) > 1:
@@ -227,7 +234,7 @@ def _is_continuous(values: NDArray[Any]) -> bool:
     return different > 2 and different > min(_MOST_CLASSES, values.size / 2)
 
 
-def _complete(name: str, values: NDArray[Any]) -> NDArray[Any]:
+def complete_target(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """The values of a target, whole numbers as integers and text as text; refused if any misses."""
     if values.dtype.kind == "O":
         absent = np.array([value is None or value != value for value in values])
