@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import entr, expit
@@ -63,7 +64,7 @@ class LogisticLoss:
     omega: Array
     fit_intercept: bool
 
-    @property
+    @cached_property
     def at_zero(self) -> float:
         """The least loss with W = 0."""
         return self.value(np.broadcast_to(self.null_intercept(), self.Y.shape))
@@ -167,9 +168,11 @@ class LogisticLoss:
 
     def _newton_step(self, Z: Array, P: Array, V: Array, weights: Array) -> tuple[Array, Array]:
         """The gradient in V, and the Newton step."""
-        slope = Z.T @ self.gradient(P) + weights * V
+        Q = expit(P)
+        slope = Z.T @ (self.omega[:, None] * (Q - self.Y)) + weights * V
+        curvature = self.omega[:, None] * (Q * (1.0 - Q))
         step = np.empty_like(slope)
-        for c, h in enumerate(self.curvature(P).T):
+        for c, h in enumerate(curvature.T):
             H = (Z.T * h) @ Z
             diagonal = np.einsum("jj->j", H)
             diagonal += weights[:, 0]

@@ -173,9 +173,9 @@ class LogisticDescent:
         """Exchange features while one of the best few exchanges gains."""
         while not self._rules.deadline.expired():
             model = self.model()
-            gains = self._exchange_gains(model)
-            trials = self._pairs(_best(gains.ravel(), _EXCHANGES, 0.0))
-            if not self._take_best(model, trials):
+            gains = self._exchange_gains(model).ravel()
+            trials = _best(gains, _EXCHANGES, 0.0)
+            if not self._take_best(model, self._pairs(trials), gains[trials]):
                 return
 
     def confirm(self) -> bool:
@@ -202,10 +202,22 @@ class LogisticDescent:
     def _pairs(self, places: Index) -> list[tuple[int | None, int]]:
         return [divmod(int(at), self.pool.size) for at in places]
 
-    def _take_best(self, model: NewtonModel, trials: list[tuple[int | None, int]]) -> bool:
-        """Make the best of some changes if it gains."""
+    def _take_best(
+        self,
+        model: NewtonModel,
+        trials: list[tuple[int | None, int]],
+        promised: Array | None = None,
+    ) -> bool:
+        """Make the best of some changes if it gains.
+
+        With what they have ``promised``, the largest first, trials end at one that promises less
+        than the best before it has gained.
+        """
         limit, best = self.objective - self._rules.min_gain, None
-        for out, into in trials:
+        for i, (out, into) in enumerate(trials):
+            gained = self.objective - limit
+            if best is not None and promised is not None and gained >= promised[i]:
+                break
             features, fit = self._fitted(model, out, into, limit)
             if fit.objective < limit:
                 limit, best = fit.objective, (features, fit)
