@@ -26,6 +26,7 @@ _MOST_VALUES = 50
 _MOSTLY_OF_FEW, _MOSTLY_OF_MANY = 0.8, 0.5
 # So many different numbers beside so few different words make it one of numbers in any case.
 _MANY_NUMBERS, _FEW_WORDS = 10, 3
+_DROP_IT = f"leave the column out with {setting('drop')}"
 
 
 @dataclass(frozen=True)
@@ -87,11 +88,12 @@ class Encoded:
 def encode_text(
     columns: dict[str, NDArray[Any]], *, impute: bool, place: Callable[[int], str]
 ) -> Encoded:
-    """Encode columns of text, where None stands for a missing value.
+    """Encode columns of text.
 
     Parameters
     ----------
     columns : dict of str to array
+        None stands for a missing value.
     impute : bool
         Whether the most frequent value replaces missing ones.
     place : callable
@@ -115,8 +117,7 @@ def encode_text(
             continue
         is_many = len(counts) > _MOST_VALUES or len(counts) > max(2, n // 2)
         if len(counts) < n or not is_id_name(name):
-            otherwise = f"leave the column out with {setting('drop')}"
-            refuse_mixed(name, values, place, mostly=_mostly(counts, is_many), otherwise=otherwise)
+            refuse_mixed(name, values, place, mostly=_mostly(counts, is_many), otherwise=_DROP_IT)
         if not counts:
             found.constant.append(name)
         elif len(counts) == n:

@@ -55,10 +55,29 @@ def read_delimited(
     notes : list of str
         Sentences on how it was read.
     """
-    polars = require_polars()
     missing = [] if as_text else [*MISSING, *na_values]
-    dialect = sniff(path, missing)
+    frame, dialect = _raw_table(path, missing, as_text)
     notes = []
+    if dialect.n_comments:
+        lines = counted(dialect.n_comments, "line")
+        notes.append(f"Skipped: {lines} before the header, blank or beginning with '#'.")
+    if dialect.encoding == "cp1252":
+        notes.append("The file is not UTF-8: it was read as Windows-1252.")
+    if transpose:
+        frame, more = transpose_frame(frame)
+        notes += more
+    if as_text:
+        return frame, dialect, notes
+    frame, more = parse_cells(
+        frame, missing, separator=dialect.separator, decimal_comma=dialect.decimal_comma
+    )
+    return frame, dialect, [*notes, *more]
+
+
+def _raw_table(path: Path, missing: list[str], as_text: bool) -> tuple[Any, Dialect]:
+    """The cells under the names of the header, without blank lines, and how they are written."""
+    polars = require_polars()
+    dialect = sniff(path, missing)
     for encoding in dict.fromkeys((dialect.encoding, "cp1252")):
         dialect = replace(dialect, encoding=encoding)
         try:
@@ -75,20 +94,7 @@ def read_delimited(
         # Polars takes blank lines for rows, and fills rows that are too short.
         blank = _blank_rows(path, dialect)
         frame = frame.filter(~polars.int_range(frame.height).is_in(blank)) if blank else frame
-    if dialect.n_comments:
-        lines = counted(dialect.n_comments, "line")
-        notes.append(f"Skipped: {lines} before the header, blank or beginning with '#'.")
-    if encoding == "cp1252":
-        notes.append("The file is not UTF-8: it was read as Windows-1252.")
-    if transpose:
-        frame, more = transpose_frame(frame)
-        notes += more
-    if as_text:
-        return frame, dialect, notes
-    frame, more = parse_cells(
-        frame, missing, separator=dialect.separator, decimal_comma=dialect.decimal_comma
-    )
-    return frame, dialect, [*notes, *more]
+    return frame, dialect
 
 
 def _cells(polars: Any, path: Path, dialect: Dialect, missing: list[str], as_text: bool) -> Any:
