@@ -171,7 +171,9 @@ class LogisticLoss:
         Q = expit(P)
         slope = Z.T @ (self.omega[:, None] * (Q - self.Y)) + weights * V
         curvature = self.omega[:, None] * (Q * (1.0 - Q))
-        H = np.array([(Z.T * h) @ Z for h in curvature.T]).reshape(-1, len(V), len(V))
+        H = np.empty((V.shape[1], len(V), len(V)))
+        for c, h in enumerate(curvature.T):
+            H[c] = (Z.T * h) @ Z
         diagonal = np.einsum("cjj->cj", H)
         diagonal += weights[:, 0]
         largest = diagonal.max(axis=1, initial=np.finfo(np.float64).tiny, keepdims=True)
