@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from rowsparse.report import words
-from rowsparse.workflow.results import Certificate, Confusion, KCurve, ProgressPoint
+from rowsparse.workflow.results import (
+    Certificate,
+    Confusion,
+    HoldoutScore,
+    KCurve,
+    ProgressPoint,
+)
 
 from . import samples
 from .reading import plain
@@ -168,3 +174,22 @@ def test_progress_says_when_it_was_found_and_how_far_the_proof_came() -> None:
     assert "was closed" in words.progress_sentence(closed)
     no_bound = tuple(dataclasses.replace(p, lower_bound=None) for p in points)
     assert "with an objective of 10." in words.progress_sentence(no_bound)
+
+
+@pytest.mark.parametrize(
+    ("metric", "score", "chance", "sentence"),
+    [
+        (
+            "accuracy",
+            0.85,
+            0.45,
+            "On the 40 samples of new.csv, the accuracy of the saved model is 85.0 %; guessing the "
+            "commonest class gives 45.0 %.",
+        ),
+        ("macro_f1", 0.5, 0.25, "saved model is 0.500; guessing gives 0.250."),
+        ("r2", 0.5, -0.1, "of the saved model is 0.500."),
+    ],
+)
+def test_the_score_on_a_holdout(metric: str, score: float, chance: float, sentence: str) -> None:
+    holdout = HoldoutScore("new.csv", 40, metric, score, chance, {metric: score})
+    assert plain(words.holdout_sentence(holdout)).endswith(sentence)

@@ -59,7 +59,7 @@ def selection_page(result: SelectionResult) -> str:
         "selection.html.j2",
         result=result,
         title=f"{counted(result.k, 'feature')} that {words.purpose(result.data)}",
-        summary=words.summary(result),
+        summary=_summary(result),
         tiles=_tiles(result),
         most_rows=MOST_ROWS,
         most_drawn=MOST_DRAWN,
@@ -85,6 +85,12 @@ def selection_page(result: SelectionResult) -> str:
     )
 
 
+def _summary(result: SelectionResult) -> list[str]:
+    asked, reached, proof = words.summary(result)
+    held = [words.holdout_sentence(result.holdout)] if result.holdout else []
+    return [asked, reached, *held, proof]
+
+
 def _tiles(result: SelectionResult) -> list[Tile]:
     how = ", as cross-validation chose" if result.k_was_chosen else ""
     tiles = [Tile("Picked", f"{result.k:,} of {result.data.n_features:,}", f"features{how}")]
@@ -96,6 +102,16 @@ def _tiles(result: SelectionResult) -> list[Tile]:
                 f"{name[0].upper()}{name[1:]} on unseen samples",
                 score(result.metric, result.score),
                 f"{around} over the folds" if around else "",
+            )
+        )
+    if result.holdout is not None:
+        held = result.holdout
+        name = metric_name(held.metric)
+        tiles.append(
+            Tile(
+                f"{name[0].upper()}{name[1:]} on the holdout",
+                score(held.metric, held.score),
+                counted(held.n_samples, "sample"),
             )
         )
     value, note = words.certificate_label(result.certificate)

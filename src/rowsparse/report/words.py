@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Certificate,
         Confusion,
         DataSummary,
+        HoldoutScore,
         KCurve,
         ProgressPoint,
         SelectionResult,
@@ -41,6 +42,7 @@ __all__ = [
     "confusion_sentence",
     "correlation_sentence",
     "curve_sentence",
+    "holdout_sentence",
     "measured",
     "progress_sentence",
     "purpose",
@@ -127,6 +129,19 @@ def score_sentence(result: SelectionResult) -> str:
             f"{score(metric, result.score)} (1 is perfect) on samples it had not seen{around}"
         )
     return text + _for_comparison(result) + "."
+
+
+def holdout_sentence(holdout: HoldoutScore) -> str:
+    """How well the saved model predicts a table that took no part in the selection."""
+    reached = score(holdout.metric, holdout.score)
+    guess = "guessing the commonest class" if holdout.metric == "accuracy" else "guessing"
+    against = ""
+    if math.isfinite(holdout.chance) and holdout.metric != "r2":
+        against = f"; {guess} gives {score(holdout.metric, holdout.chance)}"
+    return (
+        f"On the {counted(holdout.n_samples, 'sample')} of {isolated(holdout.source)}, the "
+        f"{metric_name(holdout.metric)} of the saved model is {reached}{against}."
+    )
 
 
 def _for_comparison(result: SelectionResult) -> str:

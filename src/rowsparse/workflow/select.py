@@ -29,7 +29,9 @@ from rowsparse.workflow.feature_descriptions import (
     ranked,
     units_of,
 )
+from rowsparse.workflow.fit_model import fit_model
 from rowsparse.workflow.messages import InputError, one_line, setting
+from rowsparse.workflow.model import SavedModel
 from rowsparse.workflow.plan import Plan, check_count, make_plan
 from rowsparse.workflow.results import Certificate, KCurve, ProgressPoint, SelectionResult
 from rowsparse.workflow.run_log import (
@@ -160,6 +162,7 @@ class _Run:
             among, alternatives = correlations(table, order, units)
             features = ranked(table, selector, order, units, resampled)
             spread = distributions(table, order)
+        model = self.model(selector, order)
         return SelectionResult(
             data=table.summary(),
             method=plan.name,
@@ -187,6 +190,7 @@ class _Run:
             objective=float(getattr(selector, "objective_", math.nan)),
             converged=self.converged,
             proof=selector.proof_ if plan.params.get("keep_proof") else None,
+            model=model,
         )
 
     def warn(self, sentence: str) -> None:
@@ -240,6 +244,15 @@ class _Run:
         except ValueError as error:
             self.warn(f"No cross-validated score: {one_line(error)}")
             return NOT_VALIDATED
+
+    def model(self, selector: Any, order: Index) -> SavedModel | None:
+        """The linear model on the selected features, fitted to all samples."""
+        try:
+            with self.timer.step("model"):
+                return fit_model(self.plan.table, selector, order, self.plan.name)
+        except ValueError as error:
+            self.warn(f"No model is saved: {one_line(error)}")
+            return None
 
     def resampled(self, k: int) -> StabilitySelection | None:
         """How often each feature is selected from subsamples."""
