@@ -15,6 +15,7 @@ from sklearn.feature_selection import RFE, SelectKBest
 from rowsparse._arrays import Index
 from rowsparse.selectors import TopK, topk_path
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS
+from rowsparse.selectors.topk.path_problem import PATH_LOSSES
 
 __all__ = ["Selection", "select_for_each", "with_count"]
 
@@ -131,7 +132,7 @@ def select_for_each(
 
 def _has_path(selector: Any) -> bool:
     """Whether one path gives the supports of all sizes."""
-    if not isinstance(selector, TopK) or selector.loss != "squared":
+    if not isinstance(selector, TopK) or selector.loss not in PATH_LOSSES:
         return False
     return not selector.certify and selector.time_limit is None
 

@@ -7,7 +7,7 @@ from math import lgamma, log
 import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -20,7 +20,7 @@ from rowsparse.selectors.meta.cross_validation import (
     results_table,
     score_fold,
 )
-from rowsparse.selectors.topk.path import PathProblem
+from rowsparse.selectors.topk.path_problem import path_problem
 from tests.selectors.cases import classes_of_two, numbers_of_three
 
 ALPHAS = np.array([0.1, 1.0])
@@ -59,10 +59,10 @@ def test_the_table_has_a_row_for_each_alpha_and_k():
     assert table["std_test_score"].tolist() == [3.0] * 6
 
 
-def folded(X, y, weights=None, estimator=None, scoring=None, k_max=2):
+def folded(X, y, weights=None, estimator=None, scoring=None, k_max=2, loss="squared"):
     """Scores of one fold whose test samples are the last quarter."""
-    selector = TopK(1, random_state=0)
-    prepared = PathProblem.of(selector, X, y, weights)
+    selector = TopK(1, loss=loss, random_state=0)
+    prepared = path_problem(selector, X, y, weights)
     data = FoldData.of(X, y, weights, prepared)
     rows = np.arange(len(X))
     cut = 3 * len(X) // 4
@@ -70,11 +70,11 @@ def folded(X, y, weights=None, estimator=None, scoring=None, k_max=2):
     return score_fold(data, rows[:cut], rows[cut:], selector, ALPHAS, k_max, scorer, 0)
 
 
-def selected(X, y, k, alpha, weights=None):
+def selected(X, y, k, alpha, weights=None, loss="squared"):
     """TopK on the training samples of :func:`folded`, and where these end."""
     cut = 3 * len(X) // 4
     weights = None if weights is None else weights[:cut]
-    return TopK(k, alpha=alpha, random_state=0).fit(X[:cut], y[:cut], weights), cut
+    return TopK(k, alpha=alpha, loss=loss, random_state=0).fit(X[:cut], y[:cut], weights), cut
 
 
 def test_without_an_estimator_the_ridge_regression_is_scored():
@@ -125,10 +125,34 @@ def test_an_estimator_without_weights_is_fitted_without():
 
 def test_ebic_is_its_formula():
     X, y = numbers_of_three(n=40, d=12)
-    prepared = PathProblem.of(TopK(1), X, y, None)
+    prepared = path_problem(TopK(1), X, y, None)
     points = prepared.solve(0.5, 3, n_restarts=0, seed=0)
     for value, point in zip(ebic(prepared, points, 0.5), points, strict=True):
         S = point.support
         rss = np.sum((y - LinearRegression().fit(X[:, S], y).predict(X[:, S])) ** 2)
         choices = lgamma(13) - lgamma(point.k + 1) - lgamma(13 - point.k)
         assert value == pytest.approx(40 * log(rss / 40) + point.k * log(40) + choices)
+
+
+def test_logistic_models_predict_the_class_and_the_labels_of_more_than_one_half():
+    X, y = classes_of_two(n=60)
+    labels = np.column_stack([y == "a", y != "b"]).astype(int)
+    for targets in ((y == "a").astype(int), labels):
+        found = folded(X, targets, loss="logistic")
+        topk, cut = selected(X, targets, 2, 1.0, loss="logistic")
+        odds = X[cut:] @ topk.coef_.T + topk.intercept_
+        predicted = (odds > 0).astype(int).reshape(targets[cut:].shape)
+        assert found[1, 1] == pytest.approx(accuracy_score(targets[cut:], predicted))
+
+
+def test_ebic_of_the_logistic_loss_is_its_formula():
+    X, y = classes_of_two(n=60, d=8)
+    y = (y == "a") ^ (np.arange(60) % 9 == 0)
+    prepared = path_problem(TopK(1, loss="logistic"), X, y, None)
+    points = prepared.solve(0.5, 3, n_restarts=0, seed=0)
+    for value, point in zip(ebic(prepared, points, 0.5), points, strict=True):
+        model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(X[:, point.support], y)
+        P = model.predict_proba(X[:, point.support])
+        deviance = -2 * np.log(P[np.arange(60), y.astype(int)]).sum()
+        choices = lgamma(9) - lgamma(point.k + 1) - lgamma(9 - point.k)
+        assert value == pytest.approx(deviance + point.k * log(60) + choices, rel=1e-6)

@@ -274,3 +274,13 @@ def test_groups_of_columns_are_counted_as_one():
         rss = np.sum((y - Z @ np.linalg.lstsq(Z, y, rcond=None)[0]) ** 2)
         expected = 80 * log(rss / 80) + support.size * log(80) + 2 * log(comb(4, k))
         assert by_ebic.cv_results_["ebic"][k - 1] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("rule", ["best", "ebic"])
+def test_the_logistic_loss_finds_the_planted_classes_and_their_number(rule):
+    X, y = classes_of_two()
+    chooser = TopKCV(4, loss="logistic", alpha=0.05, cv=3, rule=rule, random_state=0).fit(X, y)
+    assert chooser.support_[[1, 4]].all()
+    assert chooser.n_features_ <= 3
+    final = TopK(chooser.n_features_, loss="logistic", alpha=0.05, random_state=0).fit(X, y)
+    assert chooser.objective_ == pytest.approx(final.objective_)

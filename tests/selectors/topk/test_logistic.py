@@ -135,6 +135,32 @@ def test_include_exclude_and_single_precision(cancer):
     np.testing.assert_array_equal(selector.support_, single.support_)
 
 
+@pytest.mark.parametrize("standardize", [True, False])
+def test_without_an_intercept_it_is_the_best_of_all_fits_without(cancer, standardize):
+    X, y = cancer
+    X = X / X.max(axis=0)
+    selector = topk(2, fit_intercept=False, standardize=standardize).fit(X, y)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0) if standardize else X
+    values = {}
+    for S in combinations(range(10), 2):
+        model = LogisticRegression(
+            C=1 / (0.05 * len(X)), tol=1e-12, solver="newton-cholesky", fit_intercept=False
+        ).fit(Z[:, S], y)
+        P = model.decision_function(Z[:, S])
+        loss = np.logaddexp(0, np.where(y > 0, -P, P)).sum()
+        values[S] = loss + 0.025 * len(X) * np.sum(model.coef_**2)
+    best = min(values, key=values.get)
+    assert selector.get_support(indices=True).tolist() == list(best)
+    assert selector.objective_ == pytest.approx(values[best], rel=1e-9)
+
+
+def test_labels_that_never_vary_are_fitted_by_nothing(cancer):
+    selector = topk(2).fit(cancer[0], np.ones((200, 2), dtype=int))
+    assert selector.objective_ == 0.0
+    assert selector.support_.sum() == 2
+    assert not selector.coef_.any()
+
+
 def test_class_weight_is_a_sample_weight(cancer):
     X, y = cancer
     one = topk(2, class_weight={0: 2.0, 1: 1.0}).fit(X, y)

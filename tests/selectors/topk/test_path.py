@@ -124,3 +124,22 @@ def test_path_over_groups_of_columns():
         topk_path(frame, y, 1, feature_groups=groups, include=["a", "g"])
     with pytest.raises(ValueError, match=r"overlap in the group of columns \[0, 1\]"):
         topk_path(frame, y, 2, feature_groups=groups, include=["a"], exclude=["b"])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_logistic_path_is_the_logistic_topk_of_every_size(n_classes):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < n_classes], y[y < n_classes]
+    path = topk_path(X, y, 3, loss="logistic", alpha=0.05, random_state=0)
+    for k, objective in zip(path.ks.tolist(), path.objectives, strict=True):
+        topk = TopK(k, loss="logistic", alpha=0.05, random_state=0).fit(X, y)
+        assert objective == pytest.approx(topk.objective_)
+        np.testing.assert_allclose(path.coef(k), topk.coef_, atol=1e-6)
+        np.testing.assert_allclose(path.intercepts[k - 1], topk.intercept_, atol=1e-6)
+
+
+def test_paths_are_for_two_losses_only():
+    with pytest.raises(ValueError, match="loss must be"):
+        topk_path(*load_iris(return_X_y=True), 2, loss="l21")
+    with pytest.raises(ValueError, match="feature_groups are for loss='squared'"):
+        topk_path(*load_iris(return_X_y=True), 2, loss="logistic", feature_groups=[0, 0, 1, 1])

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from rowsparse._deadline import Deadline
 from rowsparse.design import make_design
 from rowsparse.solvers.losses.logistic import LogisticLoss
-from rowsparse.solvers.subset.logistic import LogisticSearch
+from rowsparse.solvers.subset.logistic import LogisticSearch, solve_logistic_path
 from rowsparse.solvers.subset.logistic_descent import LogisticProblem
 
 from .problems import (
@@ -142,3 +142,15 @@ def test_growing_shrinking_and_the_greedy_path_are_consistent():
     assert grown.objective <= path[2].objective
     assert len(search.shrink(path[3].units).units) == 2
     assert search.support(path[1].units, 3).size == 3
+
+
+def test_a_path_reaches_the_optimum_of_every_size():
+    loss = logistic_loss(11, n=25, d=7, c=2)
+    points = solve_logistic_path(loss, 5, ridge=0.3, include=[6], exclude=[0], n_restarts=2, seed=0)
+    assert [point.k for point in points] == [1, 2, 3, 4, 5]
+    for point in points:
+        best = best_of_all(loss, point.k, 0.3, [6], [0])
+        assert point.objective == pytest.approx(best, rel=1e-8)
+        penalty = 0.15 * np.sum(point.V**2)
+        assert point.loss == pytest.approx(point.objective - penalty, rel=1e-8)
+        assert point.b.shape == (2,)

@@ -15,16 +15,13 @@ from sklearn.utils.validation import has_fit_parameter
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.selectors.topk.constraints import Constraints
-from rowsparse.selectors.topk.path import PathProblem
+from rowsparse.selectors.topk.path_problem import PathProblem, path_problem
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.solvers.losses.squared import least_squares_objective
 from rowsparse.solvers.subset.path import PathPoint
 from rowsparse.targets import check_sample_weight, target_array
 
 # Mean scores closer than this are ties.
 _SAME_SCORE = 1e-12
-# A loss below this share of that of no features is a perfect fit.
-_PERFECT = 1e-10
 
 
 @dataclass(frozen=True)
@@ -58,8 +55,8 @@ class FoldData:
         return self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
 
 
-class _RidgeModel(BaseEstimator):  # type: ignore[misc]
-    """The refitted ridge regression as a predictor, for scorers."""
+class _RefittedModel(BaseEstimator):  # type: ignore[misc]
+    """The refitted linear model as a predictor, for scorers."""
 
     def __init__(self, coef: Array, intercept: Array, task: str, classes: Any, flat: bool) -> None:
         self.coef = coef
@@ -146,7 +143,7 @@ def score_fold(
     """Scores of one fold, of shape (n_alphas, n_ks): one design, one path for each alpha."""
     X, y, weights = data.part(train)
     X_test, y_test, weights_test = data.part(test)
-    prepared = PathProblem.of(selector, X, y, weights)
+    prepared = path_problem(selector, X, y, weights)
     scores = []
     for alpha in alphas.tolist():
         points = prepared.solve(alpha, k_max, n_restarts=0, seed=seed)
@@ -155,7 +152,7 @@ def score_fold(
             if scorer.estimator is None:
                 flat = data.y.ndim == 1
                 classes = prepared.problem.targets.classes
-                model: Any = _RidgeModel(*prepared.model(point), data.task, classes, flat)
+                model: Any = _RefittedModel(*prepared.values_model(point), data.task, classes, flat)
             else:
                 model = scorer.fitted(X[:, S], y, weights)
             scores.append(scorer(model, X_test[:, S], y_test, weights_test))
@@ -191,16 +188,11 @@ def _first(good: Mask, means: Array, alphas: Array) -> tuple[int, int]:
 
 def ebic(prepared: PathProblem, points: list[PathPoint], gamma: float) -> Array:
     """The extended Bayesian information criterion of each point; see :class:`TopKCV`."""
-    shared = prepared.shared
-    n, c, d = prepared.n, shared.B.shape[1], prepared.constraints.n_left
+    n, c, d = prepared.n, prepared.n_columns, prepared.constraints.n_left
     ks = np.array([point.k for point in points])
     n_selected = np.array([point.support.size for point in points])
-    losses = np.array(
-        [least_squares_objective(shared.design, prepared.Y, point.support) for point in points]
-    )
-    losses = np.maximum(losses, max(_PERFECT * shared.total, np.finfo(np.float64).tiny))
     choices = gammaln(d + 1) - gammaln(ks + 1) - gammaln(d - ks + 1)
-    return n * c * np.log(losses / (n * c)) + n_selected * c * np.log(n) + 2 * gamma * choices
+    return prepared.deviances(points) + n_selected * c * np.log(n) + 2 * gamma * choices
 
 
 def grid_table(alphas: Array, ks: Index) -> dict[str, Array]:

@@ -27,7 +27,8 @@ from rowsparse.selectors.meta.cross_validation import (
     results_table,
     score_fold,
 )
-from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, PathProblem
+from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, as_path
+from rowsparse.selectors.topk.path_problem import PATH_LOSSES, PathProblem, path_problem
 from rowsparse.selectors.topk.topk import TopK
 
 
@@ -60,10 +61,11 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
 
     where RSS is the sum of squares that least squares leaves on the k features, without the
     ridge, c is the rank of the centred targets (one less than there are classes) and d the
-    number of features that are not excluded. (Of groups of columns, d and the last k count groups,
-    the k before log(n) their columns.) It is meant for many more samples than
-    features selected: of k >= n / 2 it chooses none. Ties go to the fewest features, then to
-    the largest alpha.
+    number of features that are not excluded. With the logistic loss the first term is twice that
+    loss, without the ridge, and c counts its columns: one for two classes. (Of groups of
+    columns, d and the last k count groups, the k before log(n) their columns.) It is meant for
+    many more samples than features selected: of k >= n / 2 it chooses none. Ties go to the fewest
+    features, then to the largest alpha.
 
     Parameters
     ----------
@@ -71,14 +73,16 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         The largest number of features to try. None tries 30, or all if there are fewer.
     alpha : float, default=0.5
         Ridge, per sample, as in :class:`TopK`.
+    loss : {"squared", "logistic"}, default="squared"
+        As in :class:`TopK`.
     alphas : list of float, optional
         Ridges to choose from, instead of ``alpha``.
     cv : int, splitter or iterable, default=5
         As in scikit-learn: folds are stratified for classes.
     estimator : estimator, optional
-        What is fitted on the selected columns and scored. None scores the refitted ridge
-        regression by which the features were chosen: the class with the largest value, labels
-        with values above 1/2, or the numbers.
+        What is fitted on the selected columns and scored. None scores the refitted ridge (or
+        logistic) regression by which the features were chosen: the class with the largest value,
+        labels with values (or probabilities) above 1/2, or the numbers.
     scoring : str or callable, optional
         As in scikit-learn. None is the estimator's own score, or without an estimator accuracy
         for classes and labels and R^2 for numbers. Scores are weighted by ``sample_weight``
@@ -136,6 +140,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     allowed: ClassVar[Allowed] = {
         "k_max": Number(low=1, integer=True, optional=True),
         "alpha": Number(low=0.0),
+        "loss": OneOf(PATH_LOSSES),
         "alphas": Several(Number(low=0.0), least=1, optional=True),
         "cv": Such("an integer of at least 2, a splitter, an iterable", _is_cv, optional=True),
         "estimator": Such("an estimator with fit", _is_estimator, TypeError, optional=True),
@@ -150,6 +155,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         k_max: int | None = None,
         *,
         alpha: float = 0.5,
+        loss: str = "squared",
         alphas: Any = None,
         cv: Any = 5,
         estimator: Any = None,
@@ -169,6 +175,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.k_max = k_max
         self.alpha = alpha
+        self.loss = loss
         self.alphas = alphas
         self.cv = cv
         self.estimator = estimator
@@ -205,7 +212,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         alphas = self._candidates()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         whole = self._topk(1, alphas[0], seed)
-        prepared = PathProblem.of(whole, X, y, sample_weight)
+        prepared = path_problem(whole, X, y, sample_weight)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
@@ -226,6 +233,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         return TopK(
             k,
             alpha=alpha,
+            loss=self.loss,
             include=self.include,
             exclude=self.exclude,
             feature_groups=self.feature_groups,
@@ -282,7 +290,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         grid = grid_table(alphas, ks)
         found = {
             "cv_results_": {**grid, "ebic": values.ravel()},
-            "path_": prepared.path(paths[i]),
+            "path_": as_path(prepared, paths[i]),
         }
         return int(ks[j]), float(alphas[i]), found
 

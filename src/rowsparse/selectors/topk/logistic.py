@@ -32,6 +32,15 @@ def binary_labels(problem: LinearProblem) -> Array:
     return problem.Y
 
 
+def logistic_loss(problem: LinearProblem) -> tuple[LogisticLoss, VaryingLabels]:
+    """The loss of the labels that vary, and which these are."""
+    Y = binary_labels(problem)
+    labels = VaryingLabels.of(Y, problem.fit_intercept)
+    weights = np.ones(Y.shape[0]) if problem.weights is None else problem.weights
+    loss = LogisticLoss(problem.design, Y[:, labels.varying], weights, problem.fit_intercept)
+    return loss, labels
+
+
 def solve_logistic(
     problem: LinearProblem,
     asked: Constraints,
@@ -43,10 +52,7 @@ def solve_logistic(
     deadline: Deadline,
 ) -> Solution:
     """The search with the logistic loss; ``alpha`` is that of the user."""
-    Y = binary_labels(problem)
-    labels = VaryingLabels.of(Y, problem.fit_intercept)
-    weights = np.ones(Y.shape[0]) if problem.weights is None else problem.weights
-    loss = LogisticLoss(problem.design, Y[:, labels.varying], weights, problem.fit_intercept)
+    loss, labels = logistic_loss(problem)
     result = search_logistic(
         loss,
         problem.k,

@@ -8,19 +8,14 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse._validation import check_number
-from rowsparse.selectors.base.messages import warn_user
+from rowsparse._validation import check_choice, check_number
 from rowsparse.selectors.base.parameters import check_parameters, generator
-from rowsparse.selectors.base.problem import LinearProblem
-from rowsparse.selectors.topk.constraints import Constraints
+from rowsparse.selectors.topk.path_problem import PATH_LOSSES, PathProblem, path_problem
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
-from rowsparse.solvers.subset.path import PathPoint, solve_path
+from rowsparse.solvers.subset.path import PathPoint
 
 # Default number of perturbations of every size.
 DEFAULT_PATH_RESTARTS = 2
-# Default of the largest k.
-_K_MAX = 30
 
 
 @dataclass(frozen=True)
@@ -85,6 +80,7 @@ def topk_path(
     k_max: int,
     *,
     alpha: float = 0.5,
+    loss: str = "squared",
     include: Any = None,
     exclude: Any = None,
     feature_groups: Any = None,
@@ -110,6 +106,8 @@ def topk_path(
         The largest number of features, or of groups.
     alpha, include, exclude, feature_groups, fit_intercept, standardize, task, class_weight
         As in :class:`TopK`.
+    loss : {"squared", "logistic"}, default="squared"
+        As in :class:`TopK`.
     n_restarts : int, default=2
         How often, for every k, some of the features are replaced to look for better ones.
     random_state : int, RandomState or None, default=None
@@ -134,6 +132,7 @@ def topk_path(
     selector = TopK(
         1,
         alpha=alpha,
+        loss=loss,
         include=include,
         exclude=exclude,
         feature_groups=feature_groups,
@@ -146,92 +145,22 @@ def topk_path(
     )
     check_parameters(selector)
     check_number("k_max", k_max, low=1, integer=True)
-    prepared = PathProblem.of(selector, X, y, sample_weight)
+    check_choice("loss", loss, PATH_LOSSES)
+    prepared = path_problem(selector, X, y, sample_weight)
     seed = int(generator(random_state).integers(2**31))
     points = prepared.solve(alpha, prepared.largest(k_max), n_restarts=n_restarts, seed=seed)
-    return prepared.path(points)
+    return as_path(prepared, points)
 
 
-@dataclass(frozen=True)
-class PathProblem:
-    """Data ready for searches over k, at any ridge; build it with :meth:`of`."""
-
-    problem: LinearProblem
-    Y: Array
-    mean: Array
-    shared: GramProblem
-    constraints: Constraints
-
-    @classmethod
-    def of(cls, selector: TopK, X: Any, y: Any, sample_weight: Any) -> PathProblem:
-        """What the selector, its parameters checked, would hand to its solver."""
-        problem = selector._problem(selector._read(X, y, sample_weight))
-        d, names = problem.design.shape[1], getattr(selector, "feature_names_in_", None)
-        asked = Constraints.of(
-            selector.include, selector.exclude, selector.feature_groups, d, names
-        )
-        squared, mean = problem.squared()
-        shared = GramProblem.of(squared.design, reduced_targets(squared.Y))
-        return cls(problem, squared.Y, mean, shared, asked)
-
-    @property
-    def n(self) -> float:
-        """The number of samples, or the sum of their weights."""
-        return self.problem.n_samples
-
-    @property
-    def smallest(self) -> int:
-        """The least k: 1, or what must be selected."""
-        return max(1, self.constraints.fixed.size)
-
-    def default_largest(self) -> int:
-        """The default of k_max."""
-        return max(1, min(_K_MAX, self.constraints.n_left), self.smallest)
-
-    def largest(self, k_max: int) -> int:
-        """``k_max``, or what is left to select from if that is less; one warning says so."""
-        asked = self.constraints
-        asked.check_overlap()
-        if asked.fixed.size > k_max:
-            raise ValueError(
-                f"include has {asked.fixed.size} {asked.noun}, more than k_max={k_max}."
-            )
-        if asked.n_left < 1:
-            raise ValueError(f"exclude leaves no {asked.noun} to select from.")
-        if k_max > asked.n_left:
-            what = "features" if asked.groups is None else "groups"
-            warn_user(
-                f"k_max={k_max} is greater than the number of {what} to select from: it is "
-                f"taken as {asked.n_left}."
-            )
-        return min(k_max, asked.n_left)
-
-    def solve(self, alpha: float, k_max: int, *, n_restarts: int, seed: int) -> list[PathPoint]:
-        """The best support of every size."""
-        ridge = self.problem.scaled("alpha", alpha) * self.n
-        return solve_path(
-            self.shared.with_ridge(ridge),
-            self.Y,
-            k_max,
-            include=self.constraints.include,
-            exclude=self.constraints.exclude,
-            groups=self.constraints.groups,
-            n_restarts=n_restarts,
-            seed=seed,
-        )
-
-    def model(self, point: PathPoint) -> tuple[Array, Array]:
-        """Coefficients (n_targets x n_selected) and intercepts, in the units of the data."""
-        return self.problem.model(point.V, self.mean, point.support)
-
-    def path(self, points: list[PathPoint]) -> TopKPath:
-        """The points in the units of the data."""
-        models = [self.model(point) for point in points]
-        return TopKPath(
-            np.array([point.k for point in points]),
-            [point.support for point in points],
-            self.problem.restored("objective", np.array([p.objective for p in points])),
-            [coef for coef, _ in models],
-            np.array([intercept for _, intercept in models]),
-            self.shared.diagonal.size,
-        )
+def as_path(prepared: PathProblem, points: list[PathPoint]) -> TopKPath:
+    """The points of a path in the units of the data."""
+    models = [prepared.model(point) for point in points]
+    objectives = np.array([point.objective for point in points])
+    return TopKPath(
+        np.array([point.k for point in points]),
+        [point.support for point in points],
+        prepared.problem.restored("objective", objectives),
+        [coef for coef, _ in models],
+        np.array([intercept for _, intercept in models]),
+        prepared.problem.design.shape[1],
+    )

@@ -171,14 +171,14 @@ class LogisticLoss:
         Q = expit(P)
         slope = Z.T @ (self.omega[:, None] * (Q - self.Y)) + weights * V
         curvature = self.omega[:, None] * (Q * (1.0 - Q))
-        step = np.empty_like(slope)
+        H = np.empty((V.shape[1], len(V), len(V)))
         for c, h in enumerate(curvature.T):
-            H = (Z.T * h) @ Z
-            diagonal = np.einsum("jj->j", H)
-            diagonal += weights[:, 0]
-            diagonal += _DAMPING * max(float(diagonal.max(initial=0.0)), 1e-300)
-            step[:, c] = np.linalg.solve(H, slope[:, c])
-        return slope, step
+            H[c] = (Z.T * h) @ Z
+        diagonal = np.einsum("cjj->cj", H)
+        diagonal += weights[:, 0]
+        largest = diagonal.max(axis=1, initial=np.finfo(np.float64).tiny, keepdims=True)
+        diagonal += _DAMPING * largest
+        return slope, np.linalg.solve(H, slope.T[..., None])[..., 0].T
 
     def _line_search(
         self,

@@ -20,6 +20,7 @@ from rowsparse.solvers.subset.exchange import fill
 from rowsparse.solvers.subset.local_search import LocalOptimum
 from rowsparse.solvers.subset.logistic_descent import LogisticDescent, LogisticProblem
 from rowsparse.solvers.subset.newton import AllColumns, ColumnPool, target_models
+from rowsparse.solvers.subset.path import PathPoint, best_supports
 from rowsparse.solvers.subset.rules import Rules
 from rowsparse.solvers.subset.search import SearchResult
 from rowsparse.solvers.subset.starts import run_starts
@@ -103,6 +104,8 @@ class LogisticSearch:
             descent.widen_for_growth()
             if not descent.add(self._rules.allowed):
                 return
+            if descent.features.size == self.n_fixed + self.size:
+                descent.widen_for_exchange()
             self._pool = descent.pool
             yield self._exchanged(self._descent(descent.features[self.n_fixed :].tolist()))
 
@@ -205,6 +208,33 @@ def search_logistic(
         history=_falling([*outcome.history[:-1], fit.objective]),
         stopped_early=outcome.stopped_early or not settled,
     )
+
+
+def solve_logistic_path(
+    loss: LogisticLoss,
+    k_max: int,
+    *,
+    ridge: float,
+    include: Sequence[int],
+    exclude: Sequence[int],
+    n_restarts: int,
+    seed: int,
+) -> list[PathPoint]:
+    """Search for the best support of every size from 1, or that of ``include``, to ``k_max``.
+
+    The parameters are those of :func:`search_logistic` and of
+    :func:`rowsparse.solvers.subset.path.solve_path`. Objectives never increase.
+    """
+    problem = LogisticProblem.of(loss, ridge)
+    local = LogisticSearch(problem, Rules.of(problem, k_max, include, exclude, _TOL))
+    points: list[PathPoint] = []
+    for k, support in best_supports(local, k_max, n_restarts, seed).items():
+        fit = problem.fit(loss.design.double_columns(support), tol=_FINAL_TOL)
+        objective = fit.objective
+        if points:  # one feature more cannot raise the objective but by rounding
+            objective = min(objective, points[-1].objective)
+        points.append(PathPoint(k, support, fit.W, fit.b, objective, loss.value(fit.P)))
+    return points
 
 
 def _falling(objectives: list[float]) -> Array:

@@ -24,6 +24,8 @@ from rowsparse.solvers.subset.gram import safe_ratio
 
 # A column adds nothing to the selected ones up to this share of its own inner product.
 _NOTHING_LEFT = 1e-10
+# What is added to the diagonal of a matrix, as a share of it, so that it can be inverted.
+_DAMPING = 1e-13
 
 
 class Columns(Protocol):
@@ -135,8 +137,7 @@ class TargetModel:
             self.C = self.C - np.outer(products[k][support], self.mean)
             self.diagonal -= products[k] * self.mean
         self.A_SS = self.C[:, support] + ridge * np.eye(k)
-        damped = self.A_SS + 1e-13 * np.diag(np.diag(self.A_SS)) + 1e-300 * np.eye(k)
-        self.M = np.linalg.inv(damped)
+        self.M = np.linalg.inv(_damped(self.A_SS.copy()))
         self.T = self.M @ self.C
         self.s = self.diagonal - np.einsum("ij,ij->j", self.C, self.T)
         self.useful = self.s > _NOTHING_LEFT * self.diagonal
@@ -160,19 +161,18 @@ class TargetModel:
         gains *= 0.5
         return gains
 
-    def start(self, kept: Index, into: int | None) -> tuple[Array, float]:
-        """Coefficients on ``kept`` slots and ``into``, and what they add to the intercept."""
-        right = self.A_SS @ self.w
-        places, A, b = self.support[kept], self.A_SS[np.ix_(kept, kept)], right[kept]
+    def equations(self, kept: Index, into: int | None) -> tuple[Array, Array]:
+        """The linear equations of the best coefficients on ``kept`` slots and ``into``."""
+        size = kept.size + (into is not None)
+        A, right = np.empty((size, size)), np.empty(size)
+        A[: kept.size, : kept.size] = self.A_SS[kept[:, None], kept]
+        right[: kept.size] = self.A_SS[kept] @ self.w
         if into is not None:
-            cross = self.C[kept, into]
-            A = np.block([[A, cross[:, None]], [cross, self.diagonal[into]]])
-            b = np.append(b, self.R[into] + self.C[:, into] @ self.w)
-            places = np.append(places, into)
-        diagonal = np.einsum("jj->j", A)
-        A = A + np.diag(1e-13 * diagonal + 1e-300)
-        v = np.linalg.solve(A, b) if b.size else b
-        return v, float(self.mean[self.support] @ self.w - self.mean[places] @ v)
+            column = self.C[:, into]
+            A[-1, :-1] = A[:-1, -1] = column[kept]
+            A[-1, -1] = self.diagonal[into]
+            right[-1] = self.R[into] + column @ self.w
+        return _damped(A), right
 
 
 class NewtonModel:
@@ -209,11 +209,22 @@ class NewtonModel:
         kept = np.arange(self.support.size)
         kept = kept if out is None else np.delete(kept, out)
         places = self.support[kept] if into is None else np.append(self.support[kept], into)
-        W, b = np.empty((places.size, len(self._targets))), self.fit.b.copy()
-        for c, target in enumerate(self._targets):
-            W[:, c], shift = target.start(kept, into)
-            b[c] += shift
-        return places, W, b
+        equations = [target.equations(kept, into) for target in self._targets]
+        W = np.linalg.solve(
+            np.array([A for A, _ in equations]),
+            np.array([right for _, right in equations])[..., None],
+        )[..., 0].T
+        means = np.array([target.mean for target in self._targets])
+        shift = np.einsum("cj,jc->c", means[:, self.support], self.fit.W)
+        return places, W, self.fit.b + shift - np.einsum("cj,jc->c", means[:, places], W)
+
+
+def _damped(A: Array) -> Array:
+    """A, its diagonal raised in place by so little that it can be inverted even if singular."""
+    diagonal = np.einsum("jj->j", A)
+    diagonal *= 1.0 + _DAMPING
+    diagonal += np.finfo(np.float64).tiny
+    return A
 
 
 def target_models(

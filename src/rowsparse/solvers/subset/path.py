@@ -39,15 +39,16 @@ class PathPoint:
         The size: the number of features, or of groups.
     support : array of int
         The features, sorted.
-    V : array of shape (len(support), c)
-        Their coefficients.
+    V, b : arrays of shape (len(support), c) and (c,)
+        Their coefficients and intercepts; centred data have intercepts of zero.
     objective, loss : float
-        ||Y - X W||_F^2 with and without ridge ||W||_F^2.
+        The objective with and without the term of the ridge.
     """
 
     k: int
     support: Index
     V: Array
+    b: Array
     objective: float
     loss: float
 
@@ -89,15 +90,19 @@ def solve_path(
         of one feature (or group) for another lowers one of them.
     """
     rules = Rules.of(problem, k_max, include, exclude, _TOL)
-    search = local_search(problem, rules, groups)
+    supports = best_supports(local_search(problem, rules, groups), k_max, n_restarts, seed)
+    return _fitted(problem.design, Y, supports, problem.ridge)
+
+
+def best_supports(search: LocalSearch, k_max: int, n_restarts: int, seed: int) -> dict[int, Index]:
+    """The best support of every size that a local search finds, by size."""
     sizes = _BestOfEverySize(search)
     sizes.propagate()
     rng = np.random.default_rng(seed)
     for _ in range(n_restarts):
         sizes.perturb(rng)
         sizes.propagate()
-    ks = range(max(1, search.n_fixed), k_max + 1)
-    return _fitted(problem.design, Y, {k: sizes.support(k) for k in ks}, problem.ridge)
+    return {k: sizes.support(k) for k in range(max(1, search.n_fixed), k_max + 1)}
 
 
 class _BestOfEverySize:
@@ -166,5 +171,5 @@ def _fitted(design: Design, Y: Array, supports: dict[int, Index], ridge: float) 
         if points:  # one unit more cannot raise the objective but by rounding
             objective = min(objective, points[-1].objective)
         loss = max(objective - ridge * float(np.vdot(V, V)), 0.0)
-        points.append(PathPoint(k, support, V, objective, loss))
+        points.append(PathPoint(k, support, V, np.zeros(V.shape[1]), objective, loss))
     return points
