@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rowsparse.report import words
+from rowsparse.workflow.feature_count import score_curve
 from rowsparse.workflow.results import Certificate, Confusion, KCurve, ProgressPoint
 
 from . import samples
@@ -121,17 +122,25 @@ def test_unknown_stability_is_said_to_be_unknown() -> None:
 
 
 def test_the_curve_names_the_best_and_the_first_that_comes_close() -> None:
-    curve = KCurve("accuracy", (1, 5, 10), (0.7, 0.9, 0.91), (0.02,) * 3, None, 10, 5)
+    curve = KCurve("accuracy", (1, 5, 10), (0.7, 0.9, 0.91), (0.02,) * 3, None, 10, 5, 5)
     assert plain(words.curve_sentence(curve)) == (
         "Of the numbers tried, the score is highest with 10 features (91.0 %); 5 already come "
-        "within one standard deviation of that (90.0 %)."
+        "within one standard error of that (90.0 %)."
     )
-    first = dataclasses.replace(curve, mean=(0.95, 0.9, math.nan))
+    first = dataclasses.replace(curve, mean=(0.95, 0.9, math.nan), best_k=1, enough_k=1)
     assert "highest with 1 feature (95.0 %)." in plain(words.curve_sentence(first))
-    each = dataclasses.replace(curve, ks=(4, 5, 6))
+    each = dataclasses.replace(curve, ks=(4, 5, 6), best_k=6)
     assert plain(words.curve_sentence(each)).startswith("The score is highest with 6 features")
     nothing = dataclasses.replace(curve, mean=(math.nan,) * 3)
     assert words.curve_sentence(nothing) == "No score could be computed."
+
+
+def test_the_sentence_on_the_curve_names_the_k_that_auto_takes() -> None:
+    # k = 2 is within one standard deviation of the best, but not within one standard error.
+    noise = np.array([-0.04, 0.04, -0.04, 0.04])[:, None]
+    curve = score_curve("accuracy", (1, 2, 3, 4), np.array([0.5, 0.87, 0.89, 0.90]) + noise)
+    assert curve.chosen_k == 3
+    assert "; 3 already come within one standard error" in words.curve_sentence(curve)
 
 
 def test_the_most_correlated_pair_is_named_by_rank() -> None:

@@ -211,17 +211,14 @@ def curve_sentence(curve: KCurve) -> str:
     mean = np.asarray(curve.mean, dtype=np.float64)
     if not np.isfinite(mean).any():
         return "No score could be computed."
-    best = int(np.nanargmax(mean))
-    top = score(curve.metric, float(mean[best]))
+    best, enough = curve.ks.index(curve.best_k), curve.ks.index(curve.enough_k)
     some = max(np.diff(curve.ks), default=1) > 1
     text = "Of the numbers tried, the score is highest" if some else "The score is highest"
-    text += f" with {counted(curve.ks[best], 'feature')} ({top})"
-    sd = float(curve.sd[best]) if math.isfinite(curve.sd[best]) else 0.0
-    near = next(at for at in range(len(mean)) if mean[at] >= mean[best] - sd)
-    if curve.ks[near] < curve.ks[best]:
+    text += f" with {counted(curve.best_k, 'feature')} ({score(curve.metric, mean[best])})"
+    if curve.enough_k < curve.best_k:
         text += (
-            f"; {curve.ks[near]:,} already {'comes' if curve.ks[near] == 1 else 'come'} within one "
-            f"standard deviation of that ({score(curve.metric, float(mean[near]))})"
+            f"; {curve.enough_k:,} already {'comes' if curve.enough_k == 1 else 'come'} within one "
+            f"standard error of that ({score(curve.metric, mean[enough])})"
         )
     return text + "."
 

@@ -142,7 +142,7 @@ def score_curve(
     """The curve of scores of shape (n_splits, n_ks); ``taken`` is the k asked for, if any."""
     table, alphas = scores[:, None, :], np.zeros(1)
     best = choose(table, alphas, one_std_err=False)[1]
-    chosen = choose(table, alphas, one_std_err=True)[1]
+    enough = choose(table, alphas, one_std_err=True)[1]
     return KCurve(
         metric=metric,
         ks=tuple(ks),
@@ -150,5 +150,6 @@ def score_curve(
         sd=tuple(scores.std(axis=0).tolist()),
         objective=objective,
         best_k=ks[best],
-        chosen_k=ks[chosen] if taken is None else taken,
+        enough_k=ks[enough],
+        chosen_k=ks[enough] if taken is None else taken,
     )

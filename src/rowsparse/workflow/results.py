@@ -134,7 +134,8 @@ class KCurve:
     """Cross-validated score over the number of features.
 
     ``mean`` and ``sd`` are over the folds, ``objective`` is on all samples (or None), ``best_k``
-    has the best mean and ``chosen_k`` is the one taken.
+    has the best mean, ``enough_k`` is the least k within one standard error of it, and
+    ``chosen_k`` is the one taken.
     """
 
     metric: str
@@ -143,6 +144,7 @@ class KCurve:
     sd: tuple[float, ...]
     objective: tuple[float, ...] | None
     best_k: int
+    enough_k: int
     chosen_k: int
 
 
