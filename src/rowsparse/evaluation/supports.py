@@ -14,7 +14,8 @@ from sklearn.feature_selection import RFE, SelectKBest
 
 from rowsparse._arrays import Index
 from rowsparse.selectors import TopK, topk_path
-from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS
+from rowsparse.selectors.base.parameters import check_parameters
+from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, PathProblem
 
 __all__ = ["Selection", "select_for_each", "with_count"]
 
@@ -81,7 +82,7 @@ def select_for_each(
     """Pick k features for every k.
 
     One fit serves all k where the method allows it: :class:`~rowsparse.TopK` by its path (see
-    ``along_path``), others if the fitted selector has an ``order_`` whose beginnings are its
+    ``along_path``), or by one reading of the data for single searches; others if the fitted selector has an ``order_`` whose beginnings are its
     choices (filters, and methods with a fixed penalty), and scikit-learn's ``SelectKBest`` and
     ``RFE`` likewise. Otherwise it is fitted once for each k.
 
@@ -97,8 +98,9 @@ def select_for_each(
     seed : int, optional
         For selectors whose ``random_state`` is None.
     along_path : bool, optional
-        Whether :class:`~rowsparse.TopK` goes along its path, which reads the data once for all
-        k; single fits are more thorough. By default it does for more than eight k.
+        Whether :class:`~rowsparse.TopK` goes along its path, where the features for one k
+        depend on the other k; single searches are more thorough. By default it does for more
+        than eight k.
 
     Returns
     -------
@@ -109,8 +111,9 @@ def select_for_each(
     d = X.shape[1]
     if along_path is None:
         along_path = len(wanted) > _PATH_FROM
-    if along_path and _has_path(selector):
-        return _along_path(with_count(selector, 1, seed), X, y, wanted)
+    if _has_path(selector):
+        search = _along_path if along_path else _with_one_design
+        return search(with_count(selector, 1, seed), X, y, wanted)
 
     def fitted(k: int) -> tuple[Any, float]:
         fresh = with_count(selector, min(k, d), seed)
@@ -134,6 +137,20 @@ def _has_path(selector: Any) -> bool:
     if not isinstance(selector, TopK) or selector.loss != "squared":
         return False
     return not selector.certify and selector.time_limit is None
+
+
+def _with_one_design(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int, Selection]:
+    """A search for each k; the data are prepared once, which counts for every one of them."""
+    start = time.perf_counter()
+    check_parameters(selector)
+    prepared = PathProblem.of(selector, X, y, None)
+    preparation = time.perf_counter() - start
+    found = {}
+    for k in ks:
+        start = time.perf_counter()
+        support = prepared.best(selector, k)
+        found[k] = Selection(k, support, preparation + time.perf_counter() - start, False)
+    return found
 
 
 def _along_path(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int, Selection]:

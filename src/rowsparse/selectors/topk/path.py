@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
+from rowsparse._deadline import NO_DEADLINE
 from rowsparse._validation import check_number
 from rowsparse.selectors.base.messages import warn_user
 from rowsparse.selectors.base.parameters import check_parameters, generator
@@ -16,6 +17,7 @@ from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
 from rowsparse.solvers.subset.path import PathPoint, solve_path
+from rowsparse.solvers.subset.search import search
 
 # Default number of perturbations of every size.
 DEFAULT_PATH_RESTARTS = 2
@@ -219,6 +221,27 @@ class PathProblem:
             n_restarts=n_restarts,
             seed=seed,
         )
+
+    def best(self, selector: TopK, k: int) -> Index:
+        """The features that the selector would select for k, found in the data of all k."""
+        asked = self.constraints
+        k = min(k, asked.n_units)
+        asked.check(k)
+        shared = self.shared.with_ridge(self.problem.scaled("alpha", selector.alpha) * self.n)
+        return search(
+            shared.design,
+            self.Y,
+            k,
+            ridge=shared.ridge,
+            include=asked.include,
+            exclude=asked.exclude,
+            groups=asked.groups,
+            n_restarts=selector.n_restarts,
+            seed=int(generator(selector.random_state).integers(2**31)),
+            n_jobs=selector.n_jobs,
+            deadline=NO_DEADLINE,
+            problem=shared,
+        ).support
 
     def model(self, point: PathPoint) -> tuple[Array, Array]:
         """Coefficients (n_targets x n_selected) and intercepts, in the units of the data."""
