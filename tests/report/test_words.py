@@ -122,7 +122,7 @@ def test_unknown_stability_is_said_to_be_unknown() -> None:
 
 
 def test_the_curve_names_the_best_and_the_first_that_comes_close() -> None:
-    curve = KCurve("accuracy", (1, 5, 10), (0.7, 0.9, 0.91), (0.02,) * 3, None, 10, 5, 5)
+    curve = KCurve("accuracy", (1, 5, 10), (0.7, 0.9, 0.91), (0.02,) * 3, 10, 5, 5)
     assert plain(words.curve_sentence(curve)) == (
         "Of the numbers tried, the score is highest with 10 features (91.0 %); 5 already come "
         "within one standard error of that (90.0 %)."

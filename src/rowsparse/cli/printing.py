@@ -143,10 +143,11 @@ def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
         table.add_column(heading, justify="right")
     table.add_column("In", overflow="fold")
     table.add_column("Out", overflow="fold")
+    scores = curve.by_k()
     before: set[int] = set()
     for at, k in enumerate(result.ks[:_MOST_ROWS]):
         now = set(result.supports[at].tolist())
-        score = f"{curve.mean[at]:.3f} ± {curve.sd[at]:.3f}"
+        score = "{:.3f} ± {:.3f}".format(*scores[k]) if k in scores else ""
         table.add_row(
             str(k),
             _number(result.objectives[at]),

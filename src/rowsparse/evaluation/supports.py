@@ -82,9 +82,10 @@ def select_for_each(
     """Pick k features for every k.
 
     One fit serves all k where the method allows it: :class:`~rowsparse.TopK` by its path (see
-    ``along_path``), or by one reading of the data for single searches; others if the fitted selector has an ``order_`` whose beginnings are its
-    choices (filters, and methods with a fixed penalty), and scikit-learn's ``SelectKBest`` and
-    ``RFE`` likewise. Otherwise it is fitted once for each k.
+    ``along_path``) or by single searches in data that are prepared once; others if the fitted
+    selector has an ``order_`` whose beginnings are its choices (filters, and methods with a fixed
+    penalty), and scikit-learn's ``SelectKBest`` and ``RFE`` likewise. Otherwise it is fitted once
+    for each k.
 
     Parameters
     ----------

@@ -134,8 +134,7 @@ def _membership(result: PathResult, drawn: list[Stay]) -> Strips | None:
 
 def _per_k(result: PathResult) -> list[tuple[int, float, float, float]]:
     """k, objective, mean score and its standard deviation, NaN where there is none."""
-    curve = result.curve
-    scores = dict(zip(curve.ks, zip(curve.mean, curve.sd, strict=True), strict=True))
+    scores = result.curve.by_k()
     nothing = (math.nan, math.nan)
     return [
         (k, objective, *scores.get(k, nothing))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict, replace
+from functools import partial
 
-from rowsparse.evaluation import SelectionCurve, selection_curve
+from rowsparse._arrays import Index
+from rowsparse.evaluation import Record, SelectionCurve, judge_selection
 from rowsparse.selectors import list_selectors, selector_info
-from rowsparse.workflow.cross_validation import judges, table_folds
-from rowsparse.workflow.plan import check_count, make_plan
+from rowsparse.workflow.cross_validation import judges, select_in_fold, table_folds
+from rowsparse.workflow.plan import Plan, check_count, make_plan
 from rowsparse.workflow.results import ComparisonResult
 from rowsparse.workflow.run_log import ProgressCallback, StepTimer, silent, versions
 from rowsparse.workflow.settings import CompareSettings, MethodSettings
 from rowsparse.workflow.table import Table
-from rowsparse.workflow.threads import thread_backend
+from rowsparse.workflow.threads import in_threads
 
 __all__ = ["DEFAULT_METHODS", "compare"]
 
@@ -47,24 +49,15 @@ def compare(
     names = _method_names(table, settings.methods)
     plans = [make_plan(table, MethodSettings(method=name), settings.seed) for name in names]
     notes = dict.fromkeys(note for plan in plans for note in plan.table.notes)
-    splits = table_folds(table, settings.cv, settings.seed)
-    selectors = {plan.name: plan.selector(1) for plan in plans}
-    records = []
-    for at, (name, selector) in enumerate(selectors.items()):
-        progress(f"{name}: {settings.cv} folds", at / len(selectors))
-        with timer.step(name), warnings.catch_warnings(), thread_backend(settings.n_jobs or 1):
+    numbered = list(enumerate(table_folds(table, settings.cv, settings.seed)))
+    records: list[Record] = []
+    for at, plan in enumerate(plans):
+        progress(f"{plan.name}: {settings.cv} folds", at / len(plans))
+        with timer.step(plan.name), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            records += selection_curve(
-                {name: selector},
-                table.X,
-                table.y,
-                list(settings.k),
-                judges(table.task, table.X.shape[0]),
-                cv=splits,
-                task=table.task,
-                on_error="record",
-                random_state=settings.seed,
-            ).records
+            folds = [partial(_records, plan, settings.k, at, *split) for at, split in numbered]
+            for found in in_threads(folds, settings.n_jobs or 1):
+                records += found
     progress("Comparing", 1.0)
     curve = SelectionCurve(records, table.task, "honest", d)
     return ComparisonResult(
@@ -75,6 +68,24 @@ def compare(
         seconds=timer.seconds,
         warnings=_failures(curve),
     )
+
+
+def _records(plan: Plan, ks: tuple[int, ...], at: int, train: Index, test: Index) -> list[Record]:
+    """What a method comes to in one fold; the reason if it fails."""
+    X, y, task = plan.table.X, plan.table.y, plan.table.task
+    models = judges(task, X.shape[0])
+    try:
+        chosen = select_in_fold(plan, train, ks)
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        return [
+            Record(plan.name, model, "honest", k, at, error=why) for k in ks for model in models
+        ]
+    return [
+        record
+        for k in ks
+        for record in judge_selection(plan.name, chosen[k], X, y, train, test, at, models, task)
+    ]
 
 
 def _method_names(table: Table, methods: tuple[str, ...] | None) -> list[str]:

@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
 
+import numpy as np
+
+from rowsparse._arrays import Index
 from rowsparse.selectors import SelectorInfo, get_selector, selector_info
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.settings import MethodSettings
@@ -35,14 +38,29 @@ class Plan:
         return parameter in signature(self.info.cls).parameters
 
     @property
+    def unit_of(self) -> Index:
+        """For every column the first one of those that are selected with it, or not at all."""
+        grouped = "feature_groups" in self.params
+        return self.table.unit_of if grouped else np.arange(self.table.X.shape[1])
+
+    def units_among(self, columns: Any) -> Index:
+        """The features that these columns stand for, those of a category once."""
+        return np.unique(self.unit_of[np.asarray(columns, dtype=np.intp)])
+
+    @property
+    def n_units(self) -> int:
+        """How many features there are, those of a category counted once."""
+        return int(np.unique(self.unit_of).size)
+
+    @property
     def n_forced(self) -> int:
-        """How many features must be selected, those of a category counted once."""
-        return self.table.n_units_of(self.params.get("include", ()))
+        """How many features must be selected, counted in the same way."""
+        return int(self.units_among(self.params.get("include", ())).size)
 
     @property
     def n_free(self) -> int:
         """How many features may be selected, counted in the same way."""
-        return self.table.n_units - self.table.n_units_of(self.params.get("exclude", ()))
+        return self.n_units - int(self.units_among(self.params.get("exclude", ())).size)
 
     def selector(self, k: int) -> Any:
         """The selector of k features."""

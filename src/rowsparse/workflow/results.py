@@ -133,19 +133,21 @@ class ProgressPoint:
 class KCurve:
     """Cross-validated score over the number of features.
 
-    ``mean`` and ``sd`` are over the folds, ``objective`` is on all samples (or None), ``best_k``
-    has the best mean, ``enough_k`` is the least k within one standard error of it, and
-    ``chosen_k`` is the one taken.
+    ``mean`` and ``sd`` are over the folds, ``best_k`` has the best mean, ``enough_k`` is the least
+    k within one standard error of it, and ``chosen_k`` is the one taken.
     """
 
     metric: str
     ks: tuple[int, ...]
     mean: tuple[float, ...]
     sd: tuple[float, ...]
-    objective: tuple[float, ...] | None
     best_k: int
     enough_k: int
     chosen_k: int
+
+    def by_k(self) -> dict[int, tuple[float, float]]:
+        """Mean and standard deviation of each k."""
+        return dict(zip(self.ks, zip(self.mean, self.sd, strict=True), strict=True))
 
 
 @dataclass(frozen=True)

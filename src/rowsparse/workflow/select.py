@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from rowsparse._arrays import Index
 from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._threads import one_blas_thread
 from rowsparse.evaluation import METRICS
 from rowsparse.selectors import StabilitySelection
 from rowsparse.workflow.cross_validation import (
-    NOT_VALIDATED,
+    Splits,
     Validation,
+    confusion,
     cross_validate,
     table_folds,
 )
-from rowsparse.workflow.feature_count import choose_count, counts_around, score_curve
+from rowsparse.workflow.feature_count import counts_around, counts_up_to, score_curve
 from rowsparse.workflow.feature_descriptions import (
     class_means,
     correlations,
@@ -71,7 +71,7 @@ def select(
     plan = make_plan(table, settings, settings.seed)
     table = plan.table
     if settings.k != "auto":
-        check_count(settings.k, table.n_units)
+        check_count(settings.k, plan.n_units)
     if settings.image_shape is not None:
         _check_image(settings.image_shape, table.X.shape[1])
     splits = table_folds(table, settings.cv, settings.seed) if settings.cv else []
@@ -137,7 +137,7 @@ class _Run:
 
     plan: Plan
     settings: SelectSettings
-    splits: list[tuple[Index, Index]]
+    splits: Splits
     progress: ProgressCallback
     timer: StepTimer = field(default_factory=StepTimer)
     warnings: dict[str, None] = field(default_factory=dict)
@@ -146,13 +146,11 @@ class _Run:
     def result(self) -> SelectionResult:
         """Run all steps."""
         plan, table, k = self.plan, self.plan.table, self.settings.k
-        curve = self.curve() if k == "auto" else None
-        count = int(curve.chosen_k if curve is not None else k)
+        validation, curve = self.validated()
+        count = int(curve.chosen_k if curve is not None and k == "auto" else k)
+        scores = np.full(1, np.nan) if validation is None else validation.of(count)
         selector, points = self.fitted(count)
         order = order_of(selector)
-        validation = self.validated(count, with_others=curve is None)
-        if curve is None and len(validation.ks) > 1:
-            curve = score_curve(validation.metric, validation.ks, validation.over_k, taken=count)
         resampled = self.resampled(count)
         with self.timer.step("describe"):
             self.progress("Describing the features")
@@ -171,17 +169,19 @@ class _Run:
             features=features,
             certificate=_certificate(selector),
             metric=METRICS[table.task][0],
-            score=float(validation.scores.mean()),
-            score_sd=float(validation.scores.std()),
-            baseline_score=validation.baseline,
-            chance_score=validation.chance,
+            score=float(scores.mean()),
+            score_sd=float(scores.std()),
+            baseline_score=math.nan if validation is None else validation.baseline,
+            chance_score=math.nan if validation is None else float(validation.chance.mean()),
             curve=curve,
             correlation=among,
             alternatives=alternatives,
             distributions=spread,
             stability=_stability(resampled),
             progress=points,
-            confusion=validation.confusion,
+            confusion=None
+            if validation is None
+            else confusion(table, self.splits, validation, count),
             seconds=self.timer.seconds,
             warnings=tuple(self.warnings),
             objective=float(getattr(selector, "objective_", math.nan)),
@@ -192,17 +192,6 @@ class _Run:
     def warn(self, sentence: str) -> None:
         """Add a sentence to the warnings, once."""
         self.warnings[sentence] = None
-
-    def curve(self) -> KCurve:
-        """The score over k."""
-        settings = self.settings
-        with self.timer.step("choose k"):
-            curve = choose_count(self.plan, settings.k_max, self.splits, settings, self.progress)
-        self.warn(
-            "The number of features was chosen on the same folds as the score: it may be a little "
-            "too good."
-        )
-        return curve
 
     def fitted(self, k: int) -> tuple[Any, tuple[ProgressPoint, ...]]:
         """The selector fitted to all samples, and the progress of the fit."""
@@ -220,26 +209,34 @@ class _Run:
             self.warn(sentence)
         return selector, recorder.thinned()
 
-    def validated(self, k: int, *, with_others: bool) -> Validation:
-        """The cross-validated score, also of some other numbers of features if asked for."""
+    def validated(self) -> tuple[Validation | None, KCurve | None]:
+        """Cross-validated scores, and the curve of them where there are several k."""
         if not self.splits:
-            return NOT_VALIDATED
-        n_train = min(train.size for train, _ in self.splits)
-        also = counts_around(self.plan, k, n_train) if with_others else []
+            return None, None
+        k, settings = self.settings.k, self.settings
+        if k == "auto":
+            ks = counts_up_to(self.plan, settings.k_max)
+        else:
+            ks = [k, *counts_around(self.plan, k, min(len(train) for train, _ in self.splits))]
         try:
             with self.timer.step("validate"):
-                return cross_validate(
-                    self.plan.table,
-                    self.plan.quick(k),
-                    k,
-                    self.splits,
-                    also=also,
-                    n_jobs=self.settings.n_jobs,
-                    progress=self.progress,
+                found = cross_validate(
+                    self.plan, ks, self.splits, n_jobs=settings.n_jobs, progress=self.progress
                 )
         except ValueError as error:
+            if k == "auto":
+                raise
             self.warn(f"No cross-validated score: {one_line(error)}")
-            return NOT_VALIDATED
+            return None, None
+        if k == "auto":
+            self.warn(
+                "The number of features was chosen on the same folds as the score: it may be a "
+                "little too good."
+            )
+            return found, score_curve(found.metric, found.ks, found.scores)
+        several = len(found.ks) > 1
+        curve = score_curve(found.metric, found.ks, found.scores, taken=k) if several else None
+        return found, curve
 
     def resampled(self, k: int) -> StabilitySelection | None:
         """How often each feature is selected from subsamples."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -96,10 +95,6 @@ class Table:
         for part in self.groups.values():
             first[part] = part.min()
         return first
-
-    def n_units_of(self, columns: Sequence[int]) -> int:
-        """Number of these features, those of a category counted once."""
-        return int(np.unique(self.unit_of[list(columns)]).size)
 
     @property
     def is_large(self) -> bool:

@@ -118,7 +118,11 @@ def write_path(out: Path, result: PathResult) -> list[Path]:
     curve = result.curve
     named = [[result.names[j] for j in support.tolist()] for support in result.supports]
     texts = [json.dumps(names, ensure_ascii=False) for names in named]
-    rows = zip(result.ks, result.objectives, curve.mean, curve.sd, texts, strict=True)
+    scores = curve.by_k()
+    rows = [
+        (k, objective, *scores.get(k, (None, None)), text)
+        for k, objective, text in zip(result.ks, result.objectives, texts, strict=True)
+    ]
     header = ["k", "objective", curve.metric, f"{curve.metric}_sd", "features"]
     record = {"curve": asdict(curve), "objectives": result.objectives, "supports": named}
     return [_csv(out / "path.csv", header, rows), _json(out, result, record)]
