@@ -20,6 +20,11 @@ def certified(status: str, gap: float, k: int = 20) -> str:
     return plain(words.certificate_sentence(Certificate(status, 10.0, 9.0, gap), k, "TopK"))
 
 
+def stable(stability: tuple[float, float, float] | None, n_forced: int = 0) -> str:
+    result = dataclasses.replace(samples.genes(), stability=stability, n_forced=n_forced)
+    return words.stability_sentence(result)
+
+
 def test_a_proven_gap_in_plain_words() -> None:
     assert certified("gap", 0.004) == (
         "No other choice of 20 features can lower the loss by more than 0.4 %; proven."
@@ -112,13 +117,20 @@ def test_a_score_that_was_not_measured() -> None:
 )
 def test_stability_has_a_word(value: float, word: str) -> None:
     assert words.stability_word(value) == word
-    assert f"which is {word}" in words.stability_sentence((value, value - 0.05, value + 0.05))
+    assert f"which is {word}" in stable((value, value - 0.05, value + 0.05))
 
 
 def test_unknown_stability_is_said_to_be_unknown() -> None:
-    assert "not known" in words.stability_sentence(None)
-    assert "not known" in words.stability_sentence((math.nan, math.nan, math.nan))
-    assert "interval" not in words.stability_sentence((0.5, math.nan, math.nan))
+    assert "not known" in stable(None)
+    assert "not known" in stable((math.nan, math.nan, math.nan))
+    assert "interval" not in stable((0.5, math.nan, math.nan))
+
+
+def test_stability_is_that_of_what_was_free_to_choose() -> None:
+    assert stable((0.17, 0.1, 0.2), 3).startswith(
+        "3 features had to be selected. Stability of the others is 0.17 (95 % interval"
+    )
+    assert "no choice" in stable(None, 20)
 
 
 def test_the_curve_names_the_best_and_the_first_that_comes_close() -> None:
@@ -151,6 +163,21 @@ def test_the_most_correlated_pair_is_named_by_rank() -> None:
     )
     assert "no two of them" in words.correlation_sentence(np.eye(3))
     assert "one feature only" in words.correlation_sentence(np.ones((1, 1)))
+
+
+def test_features_encoded_as_several_columns_are_counted_once() -> None:
+    result = samples.genes(9, 40)
+    result = dataclasses.replace(
+        result, k=6, data=dataclasses.replace(result.data, n_features=36, n_columns=40)
+    )
+    assert words.picked_of(result) == ("6 of 36", "features (9 of 40 columns)")
+    asked, score, proof = map(plain, words.summary(result))
+    assert asked.startswith("From the 36 features (40 columns) of ALLAML.csv")
+    assert "6 (9 columns) were picked that together" in asked
+    assert "With these 6 features (9 columns) alone" in score
+    assert "with all 36 features (40 columns) it is" in score
+    assert "choice of 6 features" in proof
+    assert words.picked_of(samples.genes(9, 40)) == ("9 of 40", "features")
 
 
 def test_the_most_frequent_mistake_is_named() -> None:

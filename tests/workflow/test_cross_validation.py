@@ -74,7 +74,7 @@ def test_the_same_k_has_the_same_score_in_every_workflow(tmp_path: Path, grouped
     beside = compare(
         table, CompareSettings(k=tuple(range(2, 12)), methods=("topk",), cv=cv, seed=seed)
     ).curve
-    assert chosen.score == chosen.curve.by_k()[chosen.curve.chosen_k][0]
+    assert chosen.score == chosen.curve.by_k()[chosen.k][0]
     for scores in (chosen.curve.by_k(), along.by_k()):
         assert scores[k] == (asked.score, asked.score_sd)
     at = beside.ks.index(k)

@@ -39,8 +39,10 @@ def plain(text: object, width: int = 40) -> str:
 
 def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> None:
     """The ranked features, and in three sentences what they are worth."""
+    from rowsparse.report.words import picked_of
+
     console = _console()
-    table = _table(f"{result.k} of {result.data.n_features:,} features, by {result.method}")
+    table = _table(f"{' '.join(picked_of(result))}, by {result.method}")
     table.add_column("Rank", justify="right")
     table.add_column("Feature", overflow="fold")
     table.add_column("Score", justify="right")
@@ -48,6 +50,7 @@ def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> 
     table.add_column("Speaks for")
     for feature in result.features[:_MOST_ROWS]:
         often = "" if feature.frequency is None else f"{100 * feature.frequency:.0f} %"
+        often = "forced" if feature.is_forced else often
         cells = [str(feature.rank), plain(feature.name), _number(feature.score), often]
         table.add_row(*map(_text, cells), _text(plain(feature.speaks_for, 30)))
     console.print(table)
@@ -99,7 +102,7 @@ def _sentences(result: SelectionResult) -> list[str]:
     if result.curve is not None:
         sentences.append(words.curve_sentence(result.curve))
     if result.stability is not None:
-        sentences.append(words.stability_sentence(result.stability))
+        sentences.append(words.stability_sentence(result))
     return [*sentences, proof]
 
 

@@ -58,7 +58,7 @@ def selection_page(result: SelectionResult) -> str:
     return render(
         "selection.html.j2",
         result=result,
-        title=f"{counted(result.k, 'feature')} that {words.purpose(result.data)}",
+        title=f"{words.features(result.k, len(result.features))} that {words.purpose(result.data)}",
         summary=words.summary(result),
         tiles=_tiles(result),
         most_rows=MOST_ROWS,
@@ -74,8 +74,8 @@ def selection_page(result: SelectionResult) -> str:
         distributions=_distributions(result),
         coefficients=_coefficients(result, drawn),
         images=_images(result),
-        stability_words=words.stability_sentence(result.stability),
-        stability=_stability(result.stability),
+        stability_words=words.stability_sentence(result),
+        stability=_stability(result),
         progress=_progress(result.progress) if result.progress else None,
         progress_words=words.progress_sentence(result.progress) if result.progress else "",
         has_bounds=any(map(math.isfinite, _bounds(result.progress))),
@@ -87,7 +87,8 @@ def selection_page(result: SelectionResult) -> str:
 
 def _tiles(result: SelectionResult) -> list[Tile]:
     how = ", as cross-validation chose" if result.k_was_chosen else ""
-    tiles = [Tile("Picked", f"{result.k:,} of {result.data.n_features:,}", f"features{how}")]
+    picked, what = words.picked_of(result)
+    tiles = [Tile("Picked", picked, f"{what}{how}")]
     if math.isfinite(result.score):
         name = metric_name(result.metric)
         around = spread(result.metric, result.score_sd)
@@ -178,11 +179,11 @@ def _images(result: SelectionResult) -> list[tuple[str, Svg]]:
     ]
 
 
-def _stability(stability: tuple[float, float, float] | None) -> Svg | None:
-    if stability is None or not math.isfinite(stability[0]):
+def _stability(result: SelectionResult) -> Svg | None:
+    if result.stability is None or not math.isfinite(result.stability[0]):
         return None
-    value, *interval = stability
-    label = words.stability_sentence(stability)
+    value, *interval = result.stability
+    label = words.stability_sentence(result)
     return gauge(value, (interval[0], interval[1]), zones=words.STABILITY_ZONES, label=label)
 
 

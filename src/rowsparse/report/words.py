@@ -41,7 +41,9 @@ __all__ = [
     "confusion_sentence",
     "correlation_sentence",
     "curve_sentence",
+    "features",
     "measured",
+    "picked_of",
     "progress_sentence",
     "purpose",
     "score_sentence",
@@ -82,17 +84,46 @@ def _targets(data: DataSummary) -> str:
     return f"{counted(len(data.targets), 'number')} {listing(data.targets)}"
 
 
+def features(count: int, n_columns: int | None) -> str:
+    """A number of features and, if they are encoded as more columns, of these.
+
+    Examples
+    --------
+    >>> features(6, 6), features(6, 9)
+    ('6 features', '6 features (9 columns)')
+    """
+    return counted(count, "feature") + _in_columns(count, n_columns)
+
+
+def _in_columns(count: int, n_columns: int | None) -> str:
+    return "" if n_columns in (None, count) else f" ({n_columns:,} columns)"
+
+
+def picked_of(result: SelectionResult) -> tuple[str, str]:
+    """How many of how many, and of what: features, and columns if these are more.
+
+    The first part is short enough for a tile.
+    """
+    data = result.data
+    columns, all_columns = len(result.features), data.n_columns or data.n_features
+    same = (columns, all_columns) == (result.k, data.n_features)
+    of_columns = "" if same else f" ({columns:,} of {all_columns:,} columns)"
+    return f"{result.k:,} of {data.n_features:,}", f"features{of_columns}"
+
+
 def asked_sentence(result: SelectionResult) -> str:
     """What was picked from what, and what for."""
-    picked = "1 was picked that can" if result.k == 1 else f"{result.k:,} were picked that together"
+    columns = _in_columns(result.k, len(result.features))
+    verb = "was picked that can" if result.k == 1 else "were picked that together"
     chosen = "; cross-validation chose how many" if result.k_was_chosen else ""
-    return f"From {measured(result.data)}, {picked} {purpose(result.data)}{chosen}."
+    picked = f"{result.k:,}{columns} {verb} {purpose(result.data)}"
+    return f"From {measured(result.data)}, {picked}{chosen}."
 
 
 def measured(data: DataSummary) -> str:
     """What there was to choose from."""
     return (
-        f"the {counted(data.n_features, 'feature')} of {isolated(data.source)}, measured on "
+        f"the {features(data.n_features, data.n_columns)} of {isolated(data.source)}, measured on "
         f"{counted(data.n_samples, 'sample')}"
     )
 
@@ -101,7 +132,8 @@ def score_sentence(result: SelectionResult) -> str:
     """How well a simple model does with these features alone, on samples it had not seen."""
     if not math.isfinite(result.score):
         return "How well they predict new samples was not measured."
-    which = "that feature alone" if result.k == 1 else f"these {result.k:,} features alone"
+    selected = features(result.k, len(result.features))
+    which = "that feature alone" if result.k == 1 else f"these {selected} alone"
     metric = result.metric
     plus_minus = spread(metric, result.score_sd)
     around = f" ({plus_minus} over the folds)" if plus_minus else ""
@@ -134,7 +166,8 @@ def _for_comparison(result: SelectionResult) -> str:
     parts = []
     if math.isfinite(result.baseline_score):
         reached = score(result.metric, result.baseline_score)
-        parts.append(f"with all {result.data.n_features:,} features it is {reached}")
+        every = features(result.data.n_features, result.data.n_columns)
+        parts.append(f"with all {every} it is {reached}")
     if math.isfinite(result.chance_score) and result.metric != "r2":
         guess = "guessing the commonest class" if result.metric == "accuracy" else "guessing"
         parts.append(f"{guess} gives {score(result.metric, result.chance_score)}")
@@ -189,8 +222,11 @@ def stability_word(value: float) -> str:
     return "low" if value < poor else "fair" if value < excellent else "high"
 
 
-def stability_sentence(stability: tuple[float, float, float] | None) -> str:
+def stability_sentence(result: SelectionResult) -> str:
     """How much of the choice would be the same with other samples."""
+    stability, forced = result.stability, result.n_forced
+    if forced >= result.k:
+        return "All features had to be selected, so there is no choice whose stability to measure."
     if stability is None or not math.isfinite(stability[0]):
         return "The choice was not repeated on resamples, so its stability is not known."
     value, low, high = stability
@@ -203,7 +239,11 @@ def stability_sentence(stability: tuple[float, float, float] | None) -> str:
         "the others would be replaced",
         "high": "with other samples, nearly the same features would be picked",
     }[stability_word(value)]
-    return f"Stability is {decimal(value)}{interval}, which is {stability_word(value)}: {meaning}."
+    which = f"Stability{' of the others' if forced else ''} is {decimal(value)}{interval}"
+    if forced:
+        had = f"{counted(forced, 'feature')} had to be selected. "
+        which = had + which
+    return f"{which}, which is {stability_word(value)}: {meaning}."
 
 
 def curve_sentence(curve: KCurve) -> str:

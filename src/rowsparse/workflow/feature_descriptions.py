@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import Units, make_design
 from rowsparse.targets import encode_targets
 from rowsparse.workflow.results import Alternative, Distribution, RankedFeature
@@ -43,15 +43,25 @@ def order_of(selector: Any) -> Index:
 
 
 def ranked(
-    table: Table, selector: Any, order: Index, units: Units, frequency: Any = None
+    table: Table,
+    selector: Any,
+    order: Index,
+    units: Units,
+    forced: Mask,
+    frequency: Any = None,
 ) -> tuple[RankedFeature, ...]:
-    """One record for each selected feature; ``frequency`` is a fitted StabilitySelection."""
+    """One record for each selected column.
+
+    ``forced`` says which columns had to be selected; ``frequency`` is a fitted
+    StabilitySelection.
+    """
     effects, has_coef = _effects(table, selector, order, units)
     scores = np.asarray(selector.scores_, dtype=np.float64)
     features = []
     for rank, (j, effect) in enumerate(zip(order.tolist(), effects, strict=True), start=1):
-        interval = None
-        if frequency is not None:
+        share, interval = None, None
+        if frequency is not None and not forced[j]:
+            share = float(frequency.frequencies_[j])
             low, high = frequency.frequency_intervals_[j].tolist()
             interval = (low, high)
         features.append(
@@ -60,10 +70,11 @@ def ranked(
                 name=table.names[j],
                 index=j,
                 score=float(scores[j]),
-                frequency=None if frequency is None else float(frequency.frequencies_[j]),
+                frequency=share,
                 frequency_interval=interval,
                 speaks_for=_speaks_for(table, effect),
                 coefficients=tuple(effect.tolist()) if has_coef else (),
+                is_forced=bool(forced[j]),
             )
         )
     return tuple(features)

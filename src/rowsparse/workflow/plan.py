@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rowsparse._arrays import Index
+from rowsparse._arrays import Index, Mask
 from rowsparse.selectors import SelectorInfo, get_selector, selector_info
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.settings import MethodSettings
@@ -46,6 +46,17 @@ class Plan:
     def units_among(self, columns: Any) -> Index:
         """The features that these columns stand for, those of a category once."""
         return np.unique(self.unit_of[np.asarray(columns, dtype=np.intp)])
+
+    @property
+    def forced(self) -> Mask:
+        """The columns that must be selected, with those that are selected together with them."""
+        return np.isin(self.unit_of, self.units_among(self.params.get("include", ())))
+
+    @property
+    def choices(self) -> Index:
+        """The features that may be selected or not, those of a category once."""
+        settled = [*self.params.get("include", ()), *self.params.get("exclude", ())]
+        return np.setdiff1d(self.unit_of, self.units_among(settled))
 
     @property
     def n_units(self) -> int:

@@ -37,7 +37,8 @@ class DataSummary:
     sha256 : str
         Of the file.
     n_samples, n_features : int
-        Rows, and columns that could be selected (after encoding).
+        Rows, and features that could be selected; one whose values are encoded as several
+        columns counts once, unless the method selects these columns one by one.
     task : {"classification", "multilabel", "regression"}
         What the targets are.
     targets : tuple of str
@@ -49,6 +50,8 @@ class DataSummary:
     notes : tuple of str
         One sentence for each thing that was done: columns left out as identifiers or constants,
         columns of categories encoded, values imputed.
+    n_columns : int or None
+        Columns that the features are encoded as; None if there are as many.
     """
 
     source: str
@@ -60,11 +63,12 @@ class DataSummary:
     classes: tuple[str, ...] = ()
     class_counts: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    n_columns: int | None = None
 
 
 @dataclass(frozen=True)
 class RankedFeature:
-    """One selected feature.
+    """One selected feature, or one column of those that a selected feature is encoded as.
 
     Attributes
     ----------
@@ -85,6 +89,8 @@ class RankedFeature:
         without coefficients), and in which direction; empty for a single number.
     coefficients : tuple of float
         One for each class or target, per standard deviation of the feature; empty if none.
+    is_forced : bool
+        Whether it had to be selected (``include``); then it has no frequency.
     """
 
     rank: int
@@ -95,6 +101,7 @@ class RankedFeature:
     frequency_interval: tuple[float, float] | None = None
     speaks_for: str = ""
     coefficients: tuple[float, ...] = ()
+    is_forced: bool = False
 
 
 @dataclass(frozen=True)
@@ -183,7 +190,7 @@ class SelectionResult:
     method, method_reference : str
         Name of the selector, and its paper.
     k : int
-        Number of features selected.
+        Number of features selected, those encoded as several columns counted once.
     k_was_chosen : bool
         Whether cross-validation chose k.
     settings : dict
@@ -191,7 +198,7 @@ class SelectionResult:
     versions : dict of str to str
         Python, rowsparse, numpy, scipy, scikit-learn.
     features : tuple of RankedFeature
-        In the order of their ranks.
+        One for each selected column, in the order of their ranks.
     certificate : Certificate or None
         None for methods without a statement on optimality.
     metric : str
@@ -208,7 +215,8 @@ class SelectionResult:
     distributions : tuple of Distribution
         One for each selected feature (at most the first 40).
     stability : tuple of float or None
-        The measure of Nogueira et al. over the resamples, with its 95 % interval.
+        The measure of Nogueira et al. over the resamples, with its 95 % interval. Features that
+        had to be selected, or must not be, are left out of it; None if no choice is left.
     progress : tuple of ProgressPoint
         How the objective fell and the bound rose over time.
     confusion : Confusion or None
@@ -227,6 +235,8 @@ class SelectionResult:
         Whether the method's own criterion was met.
     proof : Proof or None
         Every step of the proof, with ``keep_proof``.
+    n_forced : int
+        How many of the k features had to be selected.
     """
 
     data: DataSummary
@@ -257,6 +267,7 @@ class SelectionResult:
     objective: float = float("nan")
     converged: bool = True
     proof: Proof | None = None
+    n_forced: int = 0
 
 
 @dataclass(frozen=True)

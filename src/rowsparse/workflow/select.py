@@ -12,7 +12,7 @@ import numpy as np
 from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._threads import one_blas_thread
 from rowsparse.evaluation import METRICS
-from rowsparse.selectors import StabilitySelection
+from rowsparse.selectors import StabilitySelection, stability
 from rowsparse.workflow.cross_validation import (
     Splits,
     Validation,
@@ -156,13 +156,13 @@ class _Run:
             self.progress("Describing the features")
             units = units_of(table.X)
             among, alternatives = correlations(table, order, units)
-            features = ranked(table, selector, order, units, resampled)
+            features = ranked(table, selector, order, units, plan.forced, resampled)
             spread = distributions(table, order)
         return SelectionResult(
-            data=table.summary(),
+            data=replace(table.summary(), n_features=plan.n_units),
             method=plan.name,
             method_reference=plan.info.reference,
-            k=order.size,
+            k=plan.units_among(order).size,
             k_was_chosen=k == "auto",
             settings=asdict(self.settings),
             versions=versions(),
@@ -177,7 +177,7 @@ class _Run:
             correlation=among,
             alternatives=alternatives,
             distributions=spread,
-            stability=_stability(resampled),
+            stability=_stability(resampled, plan, count),
             progress=points,
             confusion=None
             if validation is None
@@ -187,6 +187,7 @@ class _Run:
             objective=float(getattr(selector, "objective_", math.nan)),
             converged=self.converged,
             proof=selector.proof_ if plan.params.get("keep_proof") else None,
+            n_forced=plan.n_forced,
         )
 
     def warn(self, sentence: str) -> None:
@@ -259,11 +260,13 @@ class _Run:
             return None
 
 
-def _stability(resampled: StabilitySelection | None) -> tuple[float, float, float] | None:
-    if resampled is None:
+def _stability(
+    resampled: StabilitySelection | None, plan: Plan, k: int
+) -> tuple[float, float, float] | None:
+    """How stable the choice is among the features that may be selected or not."""
+    if resampled is None or k <= plan.n_forced:
         return None
-    low, high = resampled.stability_interval_
-    return (resampled.stability_, low, high)
+    return tuple(stability(resampled.supports_[:, plan.choices]))
 
 
 def _certificate(selector: Any) -> Certificate | None:

@@ -140,12 +140,13 @@ class Table:
             source=self.path.name,
             sha256=self.sha256,
             n_samples=self.X.shape[0],
-            n_features=self.X.shape[1],
+            n_features=self.n_units,
             task=self.task,
             targets=self.target.names,
             classes=self.target.classes,
             class_counts=self.target.counts,
             notes=self.notes,
+            n_columns=self.X.shape[1],
         )
 
 

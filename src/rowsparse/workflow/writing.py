@@ -49,7 +49,7 @@ def write_text(path: Path, text: str) -> None:
 def write_selection(out: Path, result: SelectionResult) -> list[Path]:
     """Write features.csv, with a row for each feature, and result.json."""
     header = ["rank", "feature", "column", "score", "frequency"]
-    header += ["frequency_low", "frequency_high", "speaks_for"]
+    header += ["frequency_low", "frequency_high", "speaks_for", "forced"]
     width = max((len(feature.coefficients) for feature in result.features), default=0)
     names = result.data.classes if len(result.data.classes) == width else result.data.targets
     has_names = len(names) == width
@@ -58,13 +58,14 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
     for feature in result.features:
         low, high = feature.frequency_interval or (None, None)
         row = [feature.rank, feature.name, feature.index, feature.score, feature.frequency]
-        row += [low, high, feature.speaks_for]
+        row += [low, high, feature.speaks_for, "yes" if feature.is_forced else "no"]
         rows.append([*row, *feature.coefficients] if has_names else row)
     proof = result.certificate
     record = {
         "method": result.method,
         "reference": result.method_reference,
         "k": result.k,
+        "n_columns": len(result.features),
         "k_was_chosen": result.k_was_chosen,
         "features": [asdict(feature) for feature in result.features],
         "objective": result.objective,
@@ -78,6 +79,7 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
         "score_sd": result.score_sd,
         "baseline_score": result.baseline_score,
         "chance_score": result.chance_score,
+        "n_forced": result.n_forced,
         "stability": result.stability,
         "curve": result.curve and asdict(result.curve),
         "confusion": result.confusion and asdict(result.confusion),
