@@ -8,12 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from rowsparse.report import words
+from rowsparse.report import selection_page, words
 from rowsparse.workflow.feature_count import score_curve
 from rowsparse.workflow.results import Certificate, Confusion, KCurve, ProgressPoint
 
 from . import samples
-from .reading import plain
+from .reading import Page, plain
 
 
 def certified(status: str, gap: float, k: int = 20) -> str:
@@ -188,6 +188,36 @@ def test_the_most_frequent_mistake_is_named() -> None:
     )
     perfect = Confusion(("cat", "dog"), np.diag([4, 5]), 1.0, 0.0)
     assert "no mistake" in words.confusion_sentence(perfect)
+
+
+def test_the_objective_of_a_search_never_rises() -> None:
+    points = (
+        ProgressPoint(0.1, 20.0, None),
+        ProgressPoint(0.2, 10.0, 5.0),
+        ProgressPoint(0.3, 10.0 + 1e-12, 4.0),
+        ProgressPoint(0.4, 15.0, None),
+        ProgressPoint(0.5, 9.0, 8.0),
+    )
+    best = words.best_so_far(points)
+    assert [point.objective for point in best] == [20.0, 10.0, 10.0, 10.0, 9.0]
+    assert [point.lower_bound for point in best] == [None, 5.0, 5.0, 5.0, 8.0]
+    assert [point.seconds for point in best] == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert words.has_course(points)
+
+
+def test_a_search_in_which_nothing_changed_is_a_sentence() -> None:
+    noise = (ProgressPoint(0.1, 12.0), ProgressPoint(0.2, 12.0 + 1e-13), ProgressPoint(0.3, 12.0))
+    assert not words.has_course(noise)
+    assert words.progress_sentence(noise) == (
+        "The search kept its first choice, with an objective of 12: nothing tried after it was "
+        "better."
+    )
+    assert words.progress_sentence(noise[:1]).endswith("no other was tried.")
+    page = Page(selection_page(dataclasses.replace(samples.genes(), progress=noise)))
+    assert "How the search went" in page.text["h2"]
+    assert "Objective and lower bound" not in " ".join(
+        drawing.get("aria-label", "") for drawing in page.drawings
+    )
 
 
 def test_progress_says_when_it_was_found_and_how_far_the_proof_came() -> None:

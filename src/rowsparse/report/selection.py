@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +16,15 @@ from rowsparse.report.cells import Cells, confusion_cells, signed_cells, triangl
 from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart, stairs
 from rowsparse.report.names import full, isolated, repeated
-from rowsparse.report.numbers import decimal, finite, metric_name, number, score, spread
+from rowsparse.report.numbers import (
+    decimal,
+    digits_between,
+    finite,
+    metric_name,
+    number,
+    score,
+    spread,
+)
 from rowsparse.report.page import Tile, render
 from rowsparse.report.pixels import pixel_picture
 from rowsparse.report.strips import Strips, boxes, gauge, signed_bars
@@ -76,7 +86,7 @@ def selection_page(result: SelectionResult) -> str:
         images=_images(result),
         stability_words=words.stability_sentence(result),
         stability=_stability(result),
-        progress=_progress(result.progress) if result.progress else None,
+        progress=_progress(result.progress) if words.has_course(result.progress) else None,
         progress_words=words.progress_sentence(result.progress) if result.progress else "",
         has_bounds=any(map(math.isfinite, _bounds(result.progress))),
         confusion=_confusion(confusion) if confusion else None,
@@ -187,15 +197,17 @@ def _stability(result: SelectionResult) -> Svg | None:
     return gauge(value, (interval[0], interval[1]), zones=words.STABILITY_ZONES, label=label)
 
 
-def _bounds(progress: tuple[ProgressPoint, ...]) -> list[float]:
+def _bounds(progress: Sequence[ProgressPoint]) -> list[float]:
     return [math.nan if point.lower_bound is None else point.lower_bound for point in progress]
 
 
 def _progress(progress: tuple[ProgressPoint, ...]) -> Svg:
-    times = [point.seconds for point in progress]
-    objective = stairs(times, [point.objective for point in progress])
-    bound = stairs(times, _bounds(progress))
-    series = [Series("objective", *objective, style=0, dots=len(progress) == 1)]
+    points = words.best_so_far(progress)
+    times = [point.seconds for point in points]
+    objective = stairs(times, [point.objective for point in points])
+    bound = stairs(times, _bounds(points))
+    shown = finite([*objective[1], *bound[1]])
+    series = [Series("objective", *objective, style=0, dots=False)]
     if any(map(math.isfinite, bound[1])):
         band = (bound[1], objective[1])
         series.append(Series("lower bound", *bound, band=band, style=1, dots=False))
@@ -204,6 +216,7 @@ def _progress(progress: tuple[ProgressPoint, ...]) -> Svg:
         label=f"Objective and lower bound over time. {words.progress_sentence(progress)}",
         x_label="seconds",
         y_label="objective",
+        y_format=partial(number, digits=digits_between(min(shown), max(shown))),
         log_x=min(times) > 0 and max(times) > 100 * min(times),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,12 +37,14 @@ if TYPE_CHECKING:
 __all__ = [
     "STABILITY_ZONES",
     "asked_sentence",
+    "best_so_far",
     "certificate_label",
     "certificate_sentence",
     "confusion_sentence",
     "correlation_sentence",
     "curve_sentence",
     "features",
+    "has_course",
     "measured",
     "picked_of",
     "progress_sentence",
@@ -54,6 +57,8 @@ __all__ = [
 
 # Where Nogueira, Sechidis and Brown (2018) put the limits of poor and of excellent agreement.
 STABILITY_ZONES = (0.4, 0.75)
+# An objective that falls by a smaller share fell by rounding only.
+_ROUNDING = 1e-9
 
 
 def summary(result: SelectionResult) -> tuple[str, str, str]:
@@ -297,18 +302,42 @@ def confusion_sentence(confusion: Confusion) -> str:
     )
 
 
+def best_so_far(progress: Sequence[ProgressPoint]) -> list[ProgressPoint]:
+    """The lowest objective and the highest bound up to each point; rounding is no change."""
+    points: list[ProgressPoint] = []
+    for point in progress:
+        objective, bound = point.objective, point.lower_bound
+        if points:
+            last = points[-1]
+            if not objective < last.objective - _ROUNDING * abs(last.objective):
+                objective = last.objective
+            known = [b for b in (last.lower_bound, bound) if b is not None]
+            bound = max(known, default=None)
+        points.append(replace(point, objective=objective, lower_bound=bound))
+    return points
+
+
+def has_course(progress: Sequence[ProgressPoint]) -> bool:
+    """Whether objective or bound changed, so that there is something to draw."""
+    points = best_so_far(progress)
+    return len({(point.objective, point.lower_bound) for point in points}) > 1
+
+
 def progress_sentence(progress: Sequence[ProgressPoint]) -> str:
     """When the choice was found, and how far the proof came."""
-    objectives = [point.objective for point in progress]
-    last = min(objectives)
-    found = next(p for p in progress if p.objective <= last + 1e-9 * max(1.0, abs(last)))
+    points = best_so_far(progress)
+    last = points[-1].objective
+    if not has_course(progress):
+        tried = "nothing tried after it was better" if len(points) > 1 else "no other was tried"
+        return f"The search kept its first choice, with an objective of {number(last)}: {tried}."
+    found = next(point for point in points if point.objective == last)
     text = f"The final choice was found after {seconds(found.seconds)}"
-    bounds = finite(point.lower_bound for point in progress if point.lower_bound is not None)
+    bounds = finite(point.lower_bound for point in points if point.lower_bound is not None)
     if not bounds:
         return f"{text}, with an objective of {number(last)}."
-    gap = (last - max(bounds)) / abs(last) if last else 0.0
+    gap = (last - bounds[-1]) / abs(last) if last else 0.0
     rest = "closed" if gap <= 1e-6 else f"narrowed to {percent_up(gap)}"
     return (
-        f"{text}; after {seconds(progress[-1].seconds)} the gap between it and what is possible "
+        f"{text}; after {seconds(points[-1].seconds)} the gap between it and what is possible "
         f"at best was {rest}."
     )

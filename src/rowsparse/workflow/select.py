@@ -266,7 +266,8 @@ def _stability(
     """How stable the choice is among the features that may be selected or not."""
     if resampled is None or k <= plan.n_forced:
         return None
-    return tuple(stability(resampled.supports_[:, plan.choices]))
+    value, low, high = stability(resampled.supports_[:, plan.choices])
+    return value, low, high
 
 
 def _certificate(selector: Any) -> Certificate | None:
