@@ -7,8 +7,21 @@ import os
 import sys
 from pathlib import Path
 
-NAMES = ("rfs", "least_squares", "prox", "cdlsr", "startup")
-NAMES += ("topk", "proofs", "passes", "accuracy", "filters", "relief", "runner", "attack")
+NAMES = (
+    "rfs",
+    "least_squares",
+    "prox",
+    "cdlsr",
+    "startup",
+    "topk",
+    "proofs",
+    "passes",
+    "accuracy",
+    "filters",
+    "relief",
+    "runner",
+    "attack",
+)
 DEFAULT_OUT = Path(__file__).parent / "results" / "latest.json"
 _THREAD_VARIABLES = (
     "OMP_NUM_THREADS",

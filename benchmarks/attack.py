@@ -49,8 +49,10 @@ class Case:
             self.settings["n_features_to_select"],
             self.settings["alpha"],
             weights=self.weights,
-            **{name: self.settings[name] for name in ("standardize", "fit_intercept")},
-            **{name: self.settings[name] or () for name in ("include", "exclude")},
+            standardize=self.settings["standardize"],
+            fit_intercept=self.settings["fit_intercept"],
+            include=self.settings["include"] or (),
+            exclude=self.settings["exclude"] or (),
         )
 
 

@@ -7,9 +7,10 @@ from functools import partial
 import numpy as np
 
 from benchmarks.certificate import Array
-from benchmarks.data import Data, MissingDataError, load
+from benchmarks.data import Data, load
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import race
+from rowsparse.datasets import MissingDataError
 from rowsparse.design import make_design
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.sparse.cdlsr import cdlsr

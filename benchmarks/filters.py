@@ -98,10 +98,10 @@ def _passes_row(what: str, X: Any, y: Any) -> dict[str, Any]:
         one_pass = partial(_product, X, vector)
         contestants |= {f"pass {name} {i}": one_pass for i in range(PASSES)}
         contestants[name] = partial(FILTERS[name].fit, X, y)
-    contestants["checks"] = partial(FILTERS["FStatistic"]._sample, X, y)
+    contestants["checks"] = partial(FILTERS["FStatistic"]._read, X, y)
     timed = race(contestants, rounds=5)
     one = min(t.best for name, t in timed.items() if name.startswith("pass"))
-    row = {"X": what, "n x d x c": f"{X.shape[0]} x {X.shape[1]} x {y.max() + 1}"}
+    row: dict[str, Any] = {"X": what, "n x d x c": f"{X.shape[0]} x {X.shape[1]} x {y.max() + 1}"}
     row |= {"X.T @ y s": one}
     return row | {name: t.best / one for name, t in timed.items() if not name.startswith("pass")}
 

@@ -125,8 +125,9 @@ def _collinear(quick: bool) -> Table:
     X = np.delete(X, 20, axis=1)
     for alpha, k in ((1e-3, 5), (1e-4, 5), (1e-3, 10)):
         start = perf_counter()
-        options = {"alpha": alpha, "task": "regression", "random_state": 0}
-        selector = TopK(k, certify=True, time_limit=limit, **options).fit(X, y)
+        selector = TopK(
+            k, alpha=alpha, certify=True, time_limit=limit, task="regression", random_state=0
+        ).fit(X, y)
         row = {"alpha": alpha, "k": k, "objective": selector.objective_}
         row |= {"gap %": 100 * selector.gap_, "nodes": selector.n_nodes_}
         row["root gap %"] = 100 * (1 - selector.root_bound_ / selector.objective_)
@@ -137,8 +138,8 @@ def _collinear(quick: bool) -> Table:
 
 def _kept(data: Data, alpha: float, k: int) -> dict[str, Any]:
     """The time of a proof with and without its steps, their size, and the time of the check."""
-    options = {"alpha": alpha, "certify": True, "standardize": False, "fit_intercept": False}
-    options |= {"task": "regression", "random_state": 0}
+    options: dict[str, Any] = {"alpha": alpha, "certify": True, "task": "regression"}
+    options |= {"standardize": False, "fit_intercept": False, "random_state": 0}
     seconds = {False: np.inf, True: np.inf}
     for keep in (False, True) * 3:
         start = perf_counter()

@@ -144,7 +144,17 @@ def _to_gap(
     for gamma, intercept in cases:
         contestants = {
             "solve": partial(solve, X, Y, gamma, intercept),
-            "solver": partial(rfs, design, Y, gamma, fit_intercept=intercept, tol=TOL),
+            "solver": partial(
+                rfs,
+                design,
+                Y,
+                gamma=gamma,
+                k=X.shape[1],
+                fit_intercept=intercept,
+                solver="auto",
+                tol=TOL,
+                max_iter=None,
+            ),
             "gram": partial(np.matmul, X, X.T),
         }
         timed = race(contestants, rounds=9, budget=10.0)

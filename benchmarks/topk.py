@@ -12,11 +12,12 @@ import numpy as np
 
 from benchmarks import peers
 from benchmarks.certificate import Array
-from benchmarks.data import Data, MissingDataError, load
+from benchmarks.data import Data, load
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import Timed, race, race_again
 from rowsparse import TopK
 from rowsparse._deadline import Deadline
+from rowsparse.datasets import MissingDataError
 from rowsparse.design import Design, make_design
 from rowsparse.solvers.solution import Monitor, silent
 from rowsparse.solvers.sparse.cdlsr import cdlsr

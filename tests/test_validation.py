@@ -36,7 +36,7 @@ def takes(name: str, argument: str) -> bool:
 
 WEIGHTED = [name for name in NAMES if takes(name, "sample_weight")]
 # One selector of each base class; the base classes read the data.
-ONE_OF_EACH = ("TopK", "MTFS", "FisherScore", "FSPCA")
+ONE_OF_EACH = ("TopK", "MTFS", "FisherScore", "FSPCA", "ConcreteAutoencoder")
 
 
 def checked(names: Iterable[str], cases: Iterable[Any], few: list[Any]) -> list[tuple[str, Any]]:

@@ -27,8 +27,17 @@ __all__ = ["METHODS", "N_PIXELS", "DigitsDemo", "DigitsRow", "check_k", "run_dig
 
 N_PIXELS = 64
 
-#: The methods shown, by their names in the registry, in the order of their papers.
-METHODS = ("rfs", "rpfs", "lpinf", "nmapg", "cdlsr", "topk")
+#: The rows shown, in the order of their papers: name in the registry and parameters. The
+#: objective shown is least squares without a ridge, which TopK minimises with alpha = 0 only.
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "RFS": ("rfs", {}),
+    "RPFS": ("rpfs", {}),
+    "LpInf": ("lpinf", {}),
+    "NmAPG": ("nmapg", {}),
+    "CDLSR": ("cdlsr", {}),
+    "TopK, α=0": ("topk", {"alpha": 0.0}),
+    "TopK": ("topk", {}),
+}
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ class DigitsRow:
     Attributes
     ----------
     method : str
-        Name of the selector, or "All pixels" for no selection.
+        Label in ``METHODS``, or "All pixels" for no selection.
     paper : str
         Authors and year; empty for no selection.
     support : ndarray of bool, shape (64,)
@@ -131,15 +140,16 @@ def run_digits(k: int = 10, *, progress: Callable[[str], None] | None = None) ->
     rows = []
     # With 64 columns, several BLAS threads would only wait for each other.
     with threadpool_limits(1):
-        for info in map(selector_info, METHODS):
-            tell(info.cls.__name__)
+        for label, (name, params) in METHODS.items():
+            tell(label)
+            info = selector_info(name)
             # Where a method is random, its start is fixed so that the demo repeats.
             fixed = {"random_state": 0} if info.random else {}
-            selector = get_selector(info.name, k, **fixed)
+            selector = get_selector(name, k, **params, **fixed)
             start = perf_counter()
             support = clone(selector).fit(X, y).get_support()
             seconds = perf_counter() - start
-            rows.append(_row(info.cls.__name__, info.reference, support, seconds, [selector], X, y))
+            rows.append(_row(label, info.reference, support, seconds, [selector], X, y))
         tell("All pixels")
         rows.append(_row("All pixels", "", np.ones(N_PIXELS, dtype=bool), None, [], X, y))
     means = np.stack([X[y == digit].mean(axis=0).reshape(8, 8) for digit in range(10)])

@@ -57,7 +57,8 @@ def _table(result: DigitsDemo) -> Table:
             f"{100 * row.accuracy:.1f} ± {100 * row.accuracy_sd:.1f}",
         )
     table.caption = (
-        "Objective: squared error of least squares refitted on the pixels. "
+        "Objective: squared error of least squares refitted on the pixels, without a ridge; "
+        "TopK minimises it with alpha = 0. "
         "Accuracy: linear SVM, 5 folds, pixels picked inside each fold."
     )
     table.caption_justify = "left"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_digits", "save_digits_figure"]
 
 # Okabe and Ito's colours, told apart by readers with any usual colour vision.
-_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7E57C2")
 _TEXT = "#222222"
 _QUIET = "#666666"
 

@@ -71,6 +71,9 @@ def test_a_spiked_covariance_is_found(seed):
 def test_the_default_threshold():
     X = three_groups(3, n=64)
     assert CovarianceThresholding(3).fit(X).threshold_ == pytest.approx(5 / 8)
+    units = np.linspace(1.0, 5.0, 30)
+    uneven = CovarianceThresholding(3, standardize=False).fit(X * units)
+    assert uneven.threshold_ == pytest.approx(5 / 8 * (units**2).mean())
     raw = CovarianceThresholding(3, standardize=False).fit(3.0 * X)
     assert raw.threshold_ == pytest.approx(9 * 5 / 8)
     np.testing.assert_allclose(raw.scores_, CovarianceThresholding(3).fit(X).scores_, atol=1e-9)

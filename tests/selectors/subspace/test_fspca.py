@@ -12,6 +12,18 @@ from rowsparse import FSPCA
 from tests.solvers.subspace.cases import best_variance, mixed_columns, standardised
 
 
+@pytest.mark.parametrize("standardize", [False, True])
+def test_the_objective_is_the_variance_of_orthonormal_components(standardize):
+    X = mixed_columns(3, d=8)
+    selector = FSPCA(3, n_components=2, standardize=standardize).fit(X)
+    W = selector.components_.T
+    np.testing.assert_allclose(W.T @ W, np.eye(2), atol=1e-10)
+    assert not W[~selector.support_].any()
+    Z = standardised(X) if standardize else X
+    assert selector.objective_ == pytest.approx(np.sum((Z @ W) ** 2) / len(Z))
+    assert selector.objective_ <= best_variance(Z, 3, 2) * (1 + 1e-12)
+
+
 def test_a_spiked_covariance_is_found():
     rng = np.random.default_rng(1)
     planted = rng.choice(80, 6, replace=False)

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import f_classif
 
 from rowsparse import S2DFS
-from tests.solvers.subspace.cases import planted, three_classes
+from tests.solvers.subspace.cases import correlated_classes, planted
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -43,8 +43,17 @@ def test_as_many_components_as_features_only_name_them():
     assert selector.objective_ == pytest.approx(14.41481053, rel=1e-8)
 
 
+def test_the_published_variant_is_not_above_the_exact_one():
+    X, Y = correlated_classes(6)
+    y = Y.argmax(axis=1)
+    exact = S2DFS(3).fit(X, y).objective_
+    for seed in range(3):
+        published = S2DFS(3, variant="published", random_state=seed).fit(X, y)
+        assert published.objective_ <= exact * (1 + 1e-9)
+
+
 def test_the_exact_start_ends_above_a_random_one():
-    X, Y = three_classes(6)
+    X, Y = correlated_classes(6)
     y = Y.argmax(axis=1)
     options = {"n_components": 2, "standardize": False, "random_state": 0, "max_iter": 500}
     from_exact = S2DFS(5, init="exact", **options).fit(X, y)
@@ -95,7 +104,7 @@ def test_solvers_and_components():
 
 
 def test_permuted_columns_permute_the_exact_choice():
-    X, Y = three_classes(7)
+    X, Y = correlated_classes(7)
     order = np.random.default_rng(0).permutation(10)
     plain = S2DFS(3, standardize=False).fit(X, Y.argmax(axis=1))
     permuted = S2DFS(3, standardize=False).fit(X[:, order], Y.argmax(axis=1))
@@ -106,7 +115,7 @@ def test_permuted_columns_permute_the_exact_choice():
 @pytest.mark.parametrize("variant", ["corrected", "published"])
 @pytest.mark.parametrize("factor", [1e-60, 1e60])
 def test_units_do_not_matter(variant, factor):
-    X, Y = three_classes(8)
+    X, Y = correlated_classes(8)
     options = {"variant": variant, "standardize": False, "random_state": 0, "max_iter": 300}
     plain = S2DFS(3, **options).fit(X, Y.argmax(axis=1))
     scaled = S2DFS(3, **options).fit(X * factor, Y.argmax(axis=1))
@@ -125,6 +134,6 @@ def test_units_do_not_matter(variant, factor):
     ],
 )
 def test_wrong_parameters_are_refused(options, message):
-    X, Y = three_classes(0)
+    X, Y = correlated_classes(0)
     with pytest.raises(ValueError, match=message):
         S2DFS(3, **options).fit(X, Y.argmax(axis=1))

@@ -28,6 +28,16 @@ def test_the_objective_is_its_formula(alpha):
     np.testing.assert_allclose(selector.scores_, np.linalg.norm(selector.components_, axis=0))
 
 
+@pytest.mark.filterwarnings("ignore:SLAP did not converge")
+@pytest.mark.parametrize("standardize", [False, True])
+def test_components_whiten_the_columns_that_they_act_on(standardize):
+    X, y = planted(1, 40, 30)
+    X *= np.linspace(1.0, 3.0, 30)
+    selector = SLAP(2, standardize=standardize, max_iter=5).fit(X, y)
+    U = (standardised(X) if standardize else X - X.mean(axis=0)) @ selector.components_.T
+    np.testing.assert_allclose(U.T @ U, np.eye(3), atol=1e-8)
+
+
 def test_wide_and_tall_data_meet():
     # The same data once with as many rows as columns, once with one column more, of zeros.
     X, y = planted(2, 30, 30)

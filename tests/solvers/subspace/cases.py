@@ -26,7 +26,7 @@ def planted(seed: int, n: int = 90, d: int = 200) -> tuple[Array, Array]:
     return X, y
 
 
-def three_classes(seed: int, n: int = 36, d: int = 10) -> tuple[Array, Array]:
+def correlated_classes(seed: int, n: int = 36, d: int = 10) -> tuple[Array, Array]:
     """Three classes whose means differ in all columns, and the indicators of the classes."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3

@@ -16,7 +16,7 @@ from rowsparse.solvers.subspace.s2dfs import (
     trace_ratio,
     trace_ratio_exact,
 )
-from tests.solvers.subspace.cases import design_of, three_classes
+from tests.solvers.subspace.cases import correlated_classes, design_of
 
 
 def scatters(X, Y):
@@ -56,7 +56,7 @@ def published(design, Y, k, m, start):
 
 
 def test_scatters_of_single_features():
-    X, Y = three_classes(0)
+    X, Y = correlated_classes(0)
     Sb, Sw = scatters(X, Y)
     scatter = ClassScatter.of(design_of(X), Y)
     np.testing.assert_allclose(scatter.between, np.diag(Sb), rtol=1e-10)
@@ -70,7 +70,7 @@ def test_scatters_of_single_features():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_exact_solver_against_enumeration(seed):
-    X, Y = three_classes(seed)
+    X, Y = correlated_classes(seed)
     Sb, Sw = (np.diag(S) for S in scatters(X, Y))
     best = max(Sb[list(S)].sum() / Sw[list(S)].sum() for S in combinations(range(10), 4))
     solution = trace_ratio_exact(design_of(X), Y, 4, max_iter=100)
@@ -84,7 +84,7 @@ def test_the_exact_solver_against_enumeration(seed):
 @pytest.mark.parametrize("shape", [(36, 10), (18, 40)])
 @pytest.mark.parametrize("m", [2, 4])
 def test_it_is_the_published_algorithm(shape, m):
-    X, Y = three_classes(1, *shape)
+    X, Y = correlated_classes(1, *shape)
     start = start_of(shape[1], m, 5)
     rows, lams = literal(X, Y, start, 4)
     solution = published(design_of(X), Y, 4, m, start)
@@ -96,7 +96,7 @@ def test_it_is_the_published_algorithm(shape, m):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("shape", [(36, 10), (18, 40)])
 def test_the_ratio_never_falls_and_is_that_of_the_components(shape, seed):
-    X, Y = three_classes(seed, *shape)
+    X, Y = correlated_classes(seed, *shape)
     solution = published(design_of(X), Y, 4, 2, start_of(shape[1], 2, seed))
     assert np.all(np.diff(solution.history) >= -1e-12 * solution.history[1:])
     W = solution.W
@@ -108,7 +108,7 @@ def test_the_ratio_never_falls_and_is_that_of_the_components(shape, seed):
 
 
 def test_the_least_eigenvalue_by_both_ways(monkeypatch):
-    X, Y = three_classes(3, n=25, d=60)
+    X, Y = correlated_classes(3, n=25, d=60)
     scatter, spectrum, b = module._reduced(ClassScatter.of(design_of(X), Y))
     Sb, Sw = scatters(X, Y)
     expected = np.linalg.eigvalsh(Sb - 1.3 * Sw)[0]
@@ -121,7 +121,7 @@ def test_the_least_eigenvalue_by_both_ways(monkeypatch):
 
 
 def test_many_samples_are_reduced_to_as_many_as_features():
-    X, Y = three_classes(4, n=90)
+    X, Y = correlated_classes(4, n=90)
     scatter, _, _ = module._reduced(ClassScatter.of(design_of(X), Y))
     assert scatter.design.shape == (10, 10)
     W = start_of(10, 2, 0)
@@ -129,7 +129,7 @@ def test_many_samples_are_reduced_to_as_many_as_features():
 
 
 def test_the_exact_start_is_kept_or_improved():
-    X, Y = three_classes(6)
+    X, Y = correlated_classes(6)
     design = design_of(X)
     exact = trace_ratio_exact(design, Y, 5, max_iter=100)
     start = start_at_features(design, Y, 5, 5)
