@@ -229,7 +229,7 @@ def test_path(data: Path) -> None:
     out = data.parent / "out"
     done = invoke("path", data, "-t", "outcome", "--k-max", 4, "--cv", 2, "--out", out)
     assert done.exit_code == 0, done.output
-    assert "Best score with" in done.stdout
+    assert "The score is highest with" in done.stdout
     rows = pl.read_csv(out / "path.csv")
     assert rows["k"].to_list() == [1, 2, 3, 4]
     assert json.loads(rows["features"][2]) == ["f1", "f4", "f6"]

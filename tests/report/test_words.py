@@ -10,7 +10,7 @@ import pytest
 
 from rowsparse.report import selection_page, words
 from rowsparse.workflow.feature_count import score_curve
-from rowsparse.workflow.results import Certificate, Confusion, KCurve, ProgressPoint
+from rowsparse.workflow.results import Certificate, Confusion, KCurve, ProgressPoint, Verdict
 
 from . import samples
 from .reading import Page, plain
@@ -81,6 +81,33 @@ def test_the_summary_of_classes() -> None:
         "commonest class gives 65.3 %."
     )
     assert "proven" in proven
+
+
+@pytest.mark.parametrize(
+    ("level", "start"),
+    [
+        ("better", "Clearly better than guessing: with these 20 features alone, a simple"),
+        ("unclear", "Perhaps no better than guessing (the gain is within the noise of the folds):"),
+        ("worse", "No better than guessing: with these 20 features alone, a simple"),
+    ],
+)
+def test_the_verdict_comes_first(level: str, start: str) -> None:
+    verdict = Verdict(level, "accuracy", 0.1, 0.2)
+    result = dataclasses.replace(samples.genes(), verdict=verdict)
+    assert words.score_sentence(result).startswith(start)
+    assert words.verdict_words(verdict) in words.verdict_sentence(verdict)
+    assert ("tile warn" in selection_page(result)) == (level == "worse")
+
+
+def test_balanced_accuracy_is_told_where_the_verdict_goes_by_it() -> None:
+    result = dataclasses.replace(
+        samples.genes(),
+        verdict=Verdict("worse", "balanced_accuracy", 0.0, 0.0),
+        confusion=Confusion(("a", "b"), np.array([[139, 0], [2, 0]]), 0.986, 0.01),
+    )
+    said = plain(words.score_sentence(result))
+    assert "Balanced accuracy" in said
+    assert "is 50.0 %, and guessing gives 50.0 %" in said
 
 
 def test_the_summary_of_a_number() -> None:

@@ -108,6 +108,8 @@ def _sentences(result: SelectionResult) -> list[str]:
 
 def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -> None:
     """Score, stability, redundancy and time of every method and number of features."""
+    from rowsparse.report.words import verdict_words
+
     curve, console = result.curve, _console()
     metric = curve.metrics[0]
     mean, sd = curve.mean(metric), curve.sd(metric)
@@ -134,12 +136,16 @@ def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -
             )
         table.add_section()
     console.print(table)
+    if result.verdict is not None:
+        _print(console, f"The highest score is {verdict_words(result.verdict)}.")
     _notes(console, result.data.notes)
     _files(console, out, written)
 
 
 def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
     """Objective, score, and the features that enter and leave at each k."""
+    from rowsparse.report.words import curve_sentence, verdict_sentence
+
     console, curve = _console(), result.curve
     table = _table(f"The best features for every k up to {result.ks[-1]}")
     for heading in ("k", "Objective", curve.metric.replace("_", " ")):
@@ -161,10 +167,7 @@ def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
         before = now
     console.print(table)
     _more(console, len(result.ks))
-    _print(
-        console,
-        f"Best score with {curve.best_k}; within one standard error of it with {curve.chosen_k}.",
-    )
+    _print(console, curve_sentence(curve) + verdict_sentence(result.verdict))
     _notes(console, result.data.notes)
     _files(console, out, written)
 

@@ -86,7 +86,7 @@ def run_compare(options: CompareOptions) -> int:
 
         print_comparison(result, options.folder, written)
     _complain_of(result.warnings)
-    return WARNED if result.warnings else DONE
+    return WARNED if any(record.error for record in result.curve.records) else DONE
 
 
 def run_path(options: PathOptions) -> int:

@@ -152,7 +152,8 @@ def _summary(result: ComparisonResult, rows: list[MethodRow]) -> tuple[str, str,
         f"{counted(len(curve.selectors), 'method')} picked {counts} of {words.measured(data)}, to "
         f"{words.purpose(data)}."
     )
-    return asked, _found(curve, rows), _protocol_sentence(curve.protocol)
+    found = _found(curve, rows) + words.verdict_sentence(result.verdict)
+    return asked, found, _protocol_sentence(curve.protocol)
 
 
 def _found(curve: SelectionCurve, rows: list[MethodRow]) -> str:

@@ -47,6 +47,8 @@ MOST_DRAWN = 40
 MOST_GROUPS = 16
 MOST_CLASSES = 30
 MOST_IMAGES = 30
+# How the tile of the score looks, by the verdict on it.
+_TONES = {"better": "good", "unclear": "", "worse": "warn"}
 
 
 def selection_page(result: SelectionResult) -> str:
@@ -102,11 +104,14 @@ def _tiles(result: SelectionResult) -> list[Tile]:
     if math.isfinite(result.score):
         name = metric_name(result.metric)
         around = spread(result.metric, result.score_sd)
+        notes = [f"{around} over the folds"] if around else []
+        notes += [words.verdict_words(result.verdict).partition(" (")[0]] if result.verdict else []
         tiles.append(
             Tile(
                 f"{name[0].upper()}{name[1:]} on unseen samples",
                 score(result.metric, result.score),
-                f"{around} over the folds" if around else "",
+                "; ".join(notes),
+                _TONES[result.verdict.level] if result.verdict else "",
             )
         )
     value, note = words.certificate_label(result.certificate)

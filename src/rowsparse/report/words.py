@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         KCurve,
         ProgressPoint,
         SelectionResult,
+        Verdict,
     )
 
 __all__ = [
@@ -53,6 +54,8 @@ __all__ = [
     "stability_sentence",
     "stability_word",
     "summary",
+    "verdict_sentence",
+    "verdict_words",
 ]
 
 # Where Nogueira, Sechidis and Brown (2018) put the limits of poor and of excellent agreement.
@@ -139,31 +142,65 @@ def score_sentence(result: SelectionResult) -> str:
         return "How well they predict new samples was not measured."
     selected = features(result.k, len(result.features))
     which = "that feature alone" if result.k == 1 else f"these {selected} alone"
-    metric = result.metric
+    metric, found = result.metric, verdict_words(result.verdict)
+    start = f"{found[0].upper()}{found[1:]}: with {which}" if found else f"With {which}"
     plus_minus = spread(metric, result.score_sd)
     around = f" ({plus_minus} over the folds)" if plus_minus else ""
     if metric == "accuracy":
         text = (
-            f"With {which}, a simple linear model was right on {percent(result.score)} of samples "
+            f"{start}, a simple linear model was right on {percent(result.score)} of samples "
             f"it had not seen{around}"
         )
     elif metric == "r2" and result.score <= 0:
         text = (
-            f"With {which}, a simple linear model predicts samples it had not seen no better than "
+            f"{start}, a simple linear model predicts samples it had not seen no better than "
             f"their mean would (R² {score(metric, result.score)})"
         )
     elif metric == "r2":
         sd = f" {plus_minus}" if plus_minus else ""
         text = (
-            f"With {which}, a simple linear model explains {percent(result.score, 0)} of the "
+            f"{start}, a simple linear model explains {percent(result.score, 0)} of the "
             f"variation in samples it had not seen (R² {score(metric, result.score)}{sd})"
         )
     else:
         text = (
-            f"With {which}, a simple linear model reached a {metric_name(metric)} of "
+            f"{start}, a simple linear model reached a {metric_name(metric)} of "
             f"{score(metric, result.score)} (1 is perfect) on samples it had not seen{around}"
         )
-    return text + _for_comparison(result) + "."
+    return f"{text}{_for_comparison(result)}.{_balanced(result)}"
+
+
+def verdict_words(verdict: Verdict | None) -> str:
+    """In a few words whether the score is better than that of guessing; empty if not known."""
+    if verdict is None:
+        return ""
+    return {
+        "better": "clearly better than guessing",
+        "unclear": "perhaps no better than guessing (the gain is within the noise of the folds)",
+        "worse": "no better than guessing",
+    }[verdict.level]
+
+
+def verdict_sentence(verdict: Verdict | None) -> str:
+    """The same as a sentence that follows one on a score, with a space before it."""
+    if verdict is None:
+        return ""
+    by = ", by balanced accuracy" if verdict.metric == "balanced_accuracy" else ""
+    return f" That is {verdict_words(verdict)}{by}."
+
+
+def _balanced(result: SelectionResult) -> str:
+    """A sentence on balanced accuracy, where the verdict goes by it."""
+    if result.verdict is None or result.verdict.metric != "balanced_accuracy":
+        return ""
+    assert result.confusion is not None
+    counts = np.asarray(result.confusion.counts, dtype=np.float64)
+    right = float(np.mean(np.diag(counts) / np.maximum(counts.sum(axis=1), 1.0)))
+    return (
+        f" Balanced accuracy, the mean share of each class that was right, is {percent(right)}, "
+        f"and guessing gives {percent(1 / len(counts))}: the classes differ so much in size that "
+        "the verdict goes by it."
+    )
 
 
 def _for_comparison(result: SelectionResult) -> str:

@@ -6,16 +6,23 @@ import warnings
 from dataclasses import asdict, replace
 from functools import partial
 
+import numpy as np
+
 from rowsparse._arrays import Index
 from rowsparse.evaluation import Record, SelectionCurve, judge_selection
 from rowsparse.selectors import list_selectors, selector_info
-from rowsparse.workflow.cross_validation import judges, select_in_fold, table_folds
+from rowsparse.workflow.cross_validation import Splits, judges, select_in_fold, table_folds
 from rowsparse.workflow.plan import Plan, check_count, make_plan
-from rowsparse.workflow.results import ComparisonResult
+from rowsparse.workflow.results import ComparisonResult, Verdict
 from rowsparse.workflow.run_log import ProgressCallback, StepTimer, silent, versions
 from rowsparse.workflow.settings import CompareSettings, MethodSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.threads import in_threads
+from rowsparse.workflow.verdict import (
+    compare_with_guessing,
+    imbalance_warning,
+    verdict_metric,
+)
 
 __all__ = ["DEFAULT_METHODS", "compare"]
 
@@ -49,7 +56,8 @@ def compare(
     names = _method_names(table, settings.methods)
     plans = [make_plan(table, MethodSettings(method=name), settings.seed) for name in names]
     notes = dict.fromkeys(note for plan in plans for note in plan.table.notes)
-    numbered = list(enumerate(table_folds(table, settings.cv, settings.seed)))
+    splits = table_folds(table, settings.cv, settings.seed)
+    numbered = list(enumerate(splits))
     records: list[Record] = []
     for at, plan in enumerate(plans):
         progress(f"{plan.name}: {settings.cv} folds", at / len(plans))
@@ -60,13 +68,15 @@ def compare(
                 records += found
     progress("Comparing", 1.0)
     curve = SelectionCurve(records, table.task, "honest", d)
+    imbalance = imbalance_warning(table)
     return ComparisonResult(
         data=replace(table.summary(), notes=tuple(notes)),
         curve=curve,
         settings=asdict(settings),
         versions=versions(),
         seconds=timer.seconds,
-        warnings=_failures(curve),
+        warnings=(*_failures(curve), *([imbalance] if imbalance else [])),
+        verdict=_verdict(table, splits, curve),
     )
 
 
@@ -92,6 +102,17 @@ def _method_names(table: Table, methods: tuple[str, ...] | None) -> list[str]:
     if methods is None:
         return [name for name in DEFAULT_METHODS if table.task in selector_info(name).tasks]
     return list_selectors(task=table.task) if methods == ("all",) else list(methods)
+
+
+def _verdict(table: Table, splits: Splits, curve: SelectionCurve) -> Verdict | None:
+    """Whether the highest mean score is better than that of guessing."""
+    means = curve.mean(curve.metrics[0])
+    if not np.isfinite(means).any():
+        return None
+    i, j = np.unravel_index(int(np.nanargmax(means)), means.shape)
+    metric = verdict_metric(table)
+    scores = curve.values(metric, curve.selectors[i], curve.estimators[0], curve.ks[j])
+    return compare_with_guessing(table, splits, metric, scores)
 
 
 def _failures(curve: SelectionCurve) -> tuple[str, ...]:

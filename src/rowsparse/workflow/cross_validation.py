@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -29,10 +28,11 @@ from rowsparse.evaluation import (
 )
 from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.plan import Plan
-from rowsparse.workflow.results import Confusion
+from rowsparse.workflow.results import Confusion, Verdict
 from rowsparse.workflow.run_log import ProgressCallback, silent
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.threads import in_threads
+from rowsparse.workflow.verdict import compare_with_guessing, guess, verdict_metric
 
 __all__ = [
     "MANY_SAMPLES",
@@ -84,6 +84,15 @@ class Validation:
     def of(self, k: int) -> Array:
         """The scores of the folds with k features."""
         return np.asarray(self.scores[:, self.ks.index(k)])
+
+    def verdict(self, table: Table, splits: Splits, k: int) -> Verdict:
+        """Whether k features predict better than guessing."""
+        metric = verdict_metric(table)
+        scores = [
+            prediction_scores(table.task, table.y[test], predicted[k])[metric]
+            for (_, test), predicted in zip(splits, self.predicted, strict=True)
+        ]
+        return compare_with_guessing(table, splits, metric, np.array(scores))
 
 
 def judges(task: str, n: int) -> dict[str, Any]:
@@ -181,16 +190,13 @@ class _Fold:
 
     def scored(self, train: Index, test: Index) -> _FoldScores:
         """Select and fit on the training samples, predict the test samples."""
-        y = self.table.y
         chosen = select_in_fold(self.plan, train, self.ks)
         predicted = {k: self._predicted(chosen[k].support, train, test) for k in self.ks}
-        guess = DummyRegressor() if self.table.task == "regression" else DummyClassifier()
-        blind = guess.fit(np.zeros((train.size, 1)), y[train]).predict(np.zeros((test.size, 1)))
         baseline = self._score(self._from_all(train, test), test) if self.with_all else np.nan
         return _FoldScores(
             [self._score(predicted[k], test) for k in self.ks],
             baseline,
-            self._score(blind, test),
+            self._score(guess(self.table, train, test), test),
             predicted,
         )
 

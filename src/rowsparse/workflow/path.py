@@ -21,6 +21,7 @@ from rowsparse.workflow.run_log import (
 )
 from rowsparse.workflow.settings import MethodSettings, PathSettings
 from rowsparse.workflow.table import Table
+from rowsparse.workflow.verdict import imbalance_warning
 
 __all__ = ["find_path"]
 
@@ -62,6 +63,8 @@ def find_path(
         validation = cross_validate(
             plan, ks, splits, with_all=False, n_jobs=settings.n_jobs, progress=progress
         )
+    curve = score_curve(validation.metric, validation.ks, validation.scores)
+    imbalance = imbalance_warning(table)
     names = list(table.names)
     for name, part in table.groups.items():
         names[int(part.min())] = name
@@ -71,9 +74,10 @@ def find_path(
         supports=tuple(np.unique(table.unit_of[support]) for support in path.supports),
         names=tuple(names),
         objectives=tuple(path.objectives.tolist()),
-        curve=score_curve(validation.metric, validation.ks, validation.scores),
+        curve=curve,
         settings=asdict(settings),
         versions=versions(),
         seconds=timer.seconds,
-        warnings=tuple(found.sentences),
+        warnings=(*found.sentences, *([imbalance] if imbalance else [])),
+        verdict=validation.verdict(table, splits, curve.chosen_k),
     )

@@ -23,6 +23,7 @@ __all__ = [
     "ProgressPoint",
     "RankedFeature",
     "SelectionResult",
+    "Verdict",
 ]
 
 
@@ -181,6 +182,21 @@ class Confusion:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """Whether a selection predicts better than guessing the commonest class, or the mean.
+
+    ``level`` is "better" (the gain is beyond the noise of the folds), "unclear" (there is a gain
+    within that noise) or "worse" (there is none). ``gain`` is the mean over the folds of the
+    difference in ``metric``, and ``margin`` what it must exceed.
+    """
+
+    level: str
+    metric: str
+    gain: float
+    margin: float
+
+
+@dataclass(frozen=True)
 class SelectionResult:
     """Result of :func:`rowsparse.workflow.select.select`.
 
@@ -237,6 +253,8 @@ class SelectionResult:
         Every step of the proof, with ``keep_proof``.
     n_forced : int
         How many of the k features had to be selected.
+    verdict : Verdict or None
+        Whether the score is better than that of guessing; None without a score.
     """
 
     data: DataSummary
@@ -268,11 +286,15 @@ class SelectionResult:
     converged: bool = True
     proof: Proof | None = None
     n_forced: int = 0
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """Result of :func:`rowsparse.workflow.compare.compare`."""
+    """Result of :func:`rowsparse.workflow.compare.compare`.
+
+    ``verdict`` is on the highest mean score; None if every method failed.
+    """
 
     data: DataSummary
     curve: SelectionCurve
@@ -280,11 +302,15 @@ class ComparisonResult:
     versions: dict[str, str]
     seconds: dict[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
 class PathResult:
-    """Result of :func:`rowsparse.workflow.path.find_path`: the support for every k."""
+    """Result of :func:`rowsparse.workflow.path.find_path`: the support for every k.
+
+    ``verdict`` is on the k that the curve suggests.
+    """
 
     data: DataSummary
     ks: tuple[int, ...]
@@ -296,3 +322,4 @@ class PathResult:
     versions: dict[str, str]
     seconds: dict[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    verdict: Verdict | None = None

@@ -31,7 +31,13 @@ from rowsparse.workflow.feature_descriptions import (
 )
 from rowsparse.workflow.messages import InputError, one_line, setting
 from rowsparse.workflow.plan import Plan, check_count, make_plan
-from rowsparse.workflow.results import Certificate, KCurve, ProgressPoint, SelectionResult
+from rowsparse.workflow.results import (
+    Certificate,
+    KCurve,
+    ProgressPoint,
+    SelectionResult,
+    Verdict,
+)
 from rowsparse.workflow.run_log import (
     ProgressCallback,
     StepTimer,
@@ -42,6 +48,7 @@ from rowsparse.workflow.run_log import (
 from rowsparse.workflow.settings import SelectSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.threads import thread_backend, thread_count
+from rowsparse.workflow.verdict import imbalance_warning
 
 __all__ = ["select"]
 
@@ -149,6 +156,7 @@ class _Run:
         validation, curve = self.validated()
         count = int(curve.chosen_k if curve is not None and k == "auto" else k)
         scores = np.full(1, np.nan) if validation is None else validation.of(count)
+        verdict = self.verdict(validation, count)
         selector, points = self.fitted(count)
         order = order_of(selector)
         resampled = self.resampled(count)
@@ -188,6 +196,7 @@ class _Run:
             converged=self.converged,
             proof=selector.proof_ if plan.params.get("keep_proof") else None,
             n_forced=plan.n_forced,
+            verdict=verdict,
         )
 
     def warn(self, sentence: str) -> None:
@@ -238,6 +247,15 @@ class _Run:
         several = len(found.ks) > 1
         curve = score_curve(found.metric, found.ks, found.scores, taken=k) if several else None
         return found, curve
+
+    def verdict(self, validation: Validation | None, k: int) -> Verdict | None:
+        """Whether k features predict better than guessing; a warning if that is hard to tell."""
+        if validation is None:
+            return None
+        warning = imbalance_warning(self.plan.table)
+        if warning is not None:
+            self.warn(warning)
+        return validation.verdict(self.plan.table, self.splits, k)
 
     def resampled(self, k: int) -> StabilitySelection | None:
         """How often each feature is selected from subsamples."""

@@ -79,6 +79,7 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
         "score_sd": result.score_sd,
         "baseline_score": result.baseline_score,
         "chance_score": result.chance_score,
+        "verdict": result.verdict and asdict(result.verdict),
         "n_forced": result.n_forced,
         "stability": result.stability,
         "curve": result.curve and asdict(result.curve),
@@ -100,6 +101,7 @@ def write_comparison(out: Path, result: ComparisonResult) -> list[Path]:
     means = {what: curve.mean(what) for what in (*curve.metrics, "redundancy", "seconds")}
     record = {
         "judge": curve.estimators[0],
+        "verdict": result.verdict and asdict(result.verdict),
         "results": [
             {
                 "method": name,
@@ -126,7 +128,12 @@ def write_path(out: Path, result: PathResult) -> list[Path]:
         for k, objective, text in zip(result.ks, result.objectives, texts, strict=True)
     ]
     header = ["k", "objective", curve.metric, f"{curve.metric}_sd", "features"]
-    record = {"curve": asdict(curve), "objectives": result.objectives, "supports": named}
+    record = {
+        "curve": asdict(curve),
+        "verdict": result.verdict and asdict(result.verdict),
+        "objectives": result.objectives,
+        "supports": named,
+    }
     return [_csv(out / "path.csv", header, rows), _json(out, result, record)]
 
 
