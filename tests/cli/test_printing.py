@@ -14,6 +14,15 @@ from .commands import frame, result_of, select
 HOSTILE = ["<script>alert(1)</script>", 'a"b', "new\nline", "\x1b[31mred", "[bold]x[/bold]", "🧬"]
 
 
+def test_a_number_is_spoken_for_by_its_name(data: Path) -> None:
+    frame().with_columns(outcome=pl.col("f1") - pl.col("f4")).write_csv(data)
+    done = select(data, "-k", "2")
+    assert done.exit_code == 0, done.output
+    assert "outcome (higher)" in done.stdout
+    assert "outcome (lower)" in done.stdout
+    assert "empty name" not in done.stdout
+
+
 def test_forced_features_are_marked(data: Path) -> None:
     done = select(data, "--include", "f0", "--stability", "4")
     assert done.exit_code == 0, done.output

@@ -75,7 +75,8 @@ def test_numbers(numbers: Table) -> None:
     assert result.score > 0.8
     assert result.confusion is None
     assert result.distributions[0].groups == ("low", "middle", "high")
-    assert result.features[0].speaks_for == ""
+    meaning = {feature.index: feature.speaks_for for feature in result.features}
+    assert meaning == {2: "goal (higher)", 5: "goal (higher)", 9: "goal (lower)"}
     assert result.data.classes == ()
 
 

@@ -52,7 +52,8 @@ def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> 
         often = "" if feature.frequency is None else f"{100 * feature.frequency:.0f} %"
         often = "forced" if feature.is_forced else often
         cells = [str(feature.rank), plain(feature.name), _number(feature.score), often]
-        table.add_row(*map(_text, cells), _text(plain(feature.speaks_for, 30)))
+        cells.append(plain(feature.speaks_for, 30) if feature.speaks_for else "")
+        table.add_row(*map(_text, cells))
     console.print(table)
     _more(console, len(result.features))
     for sentence in _sentences(result):

@@ -102,7 +102,7 @@ def _effects(table: Table, selector: Any, order: Index, units: Units) -> tuple[A
 
 def _speaks_for(table: Table, effect: Array) -> str:
     names = table.target.classes or table.target.names
-    if len(names) != effect.size or (len(names) == 1 and table.task == "regression"):
+    if len(names) != effect.size:
         return ""
     # Of two classes the effects are opposite: name the one with the positive effect.
     at = int(effect.argmax()) if len(table.target.classes) == 2 else int(np.abs(effect).argmax())

@@ -87,7 +87,8 @@ class RankedFeature:
         Its 95 % confidence interval.
     speaks_for : str
         The class or target with the largest coefficient (or the largest mean, for methods
-        without coefficients), and in which direction; empty for a single number.
+        without coefficients), and whether a higher value of the feature goes with a higher or
+        a lower one; empty if there is no effect.
     coefficients : tuple of float
         One for each class or target, per standard deviation of the feature; empty if none.
     is_forced : bool
