@@ -10,8 +10,8 @@ import typer
 
 __all__ = ["CompareOptions", "Data", "Debug", "PathOptions", "SelectOptions", "TableOptions"]
 
-# Options that say where and how results are shown, not what they are.
-_NOT_RECORDED = ("data", "out", "report", "quiet", "debug")
+# Options that say where and how results are shown, not what they are: part of the command only.
+_NOT_SETTINGS = ("out", "report", "quiet", "debug")
 
 
 class TargetKind(StrEnum):
@@ -110,11 +110,14 @@ class TableOptions:
         words = ["rowsparse", self.command, str(self.data)]
         chosen: dict[str, Any] = {}
         for field in fields(self):  # type: ignore[arg-type]
-            if field.name in _NOT_RECORDED:
+            if field.name == "data":
                 continue
             value = getattr(self, field.name)
-            chosen[field.name] = str(value) if isinstance(value, StrEnum | Path) else value
-            if value is True:
+            if field.name not in _NOT_SETTINGS:
+                chosen[field.name] = str(value) if isinstance(value, StrEnum | Path) else value
+            if field.name == "report":
+                words += [] if value else ["--no-report"]
+            elif value is True:
                 words.append(flag(field.name))
             elif value is not None and value is not False:
                 text = str(value)

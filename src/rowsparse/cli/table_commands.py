@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowsparse.cli.display import Display
 from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
@@ -174,9 +174,18 @@ def _recorded(result: Result, options: TableOptions, seconds: float) -> Result:
     return replace(
         result,
         data=replace(result.data, notes=tuple(map(with_flags, result.data.notes))),
-        settings=options.record,
+        settings=_in_effect(options.record, result.settings),
         seconds={**result.seconds, "read": seconds},
     )
+
+
+def _in_effect(options: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """The options with what took effect where they leave it open, and without what did not."""
+    chosen = {name: value for name, value in options.items() if value is not None}
+    known = {name: value for name, value in settings.items() if value is not None}
+    if chosen.get("task") == "auto":
+        chosen["task"] = known["task"]
+    return {"command": chosen.pop("command"), "date": known["date"]} | known | chosen
 
 
 def _page(options: TableOptions, function: str, result: object) -> str | None:

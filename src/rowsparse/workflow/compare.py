@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,7 +14,7 @@ from rowsparse.selectors import list_selectors, selector_info
 from rowsparse.workflow.cross_validation import Splits, judges, select_in_fold, table_folds
 from rowsparse.workflow.plan import Plan, check_count, make_plan
 from rowsparse.workflow.results import ComparisonResult, Verdict
-from rowsparse.workflow.run_log import ProgressCallback, StepTimer, silent, versions
+from rowsparse.workflow.run_log import ProgressCallback, StepTimer, recorded, silent, versions
 from rowsparse.workflow.settings import CompareSettings, MethodSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.threads import in_threads
@@ -72,7 +72,7 @@ def compare(
     return ComparisonResult(
         data=replace(table.summary(), notes=tuple(notes)),
         curve=curve,
-        settings=asdict(settings),
+        settings=recorded(settings, {"methods": tuple(names), "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
         warnings=(*_failures(curve), *([imbalance] if imbalance else [])),

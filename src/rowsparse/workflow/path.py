@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 
 from rowsparse._threads import one_blas_thread
@@ -16,6 +14,7 @@ from rowsparse.workflow.run_log import (
     ProgressCallback,
     StepTimer,
     collect_warnings,
+    recorded,
     silent,
     versions,
 )
@@ -75,7 +74,7 @@ def find_path(
         names=tuple(names),
         objectives=tuple(path.objectives.tolist()),
         curve=curve,
-        settings=asdict(settings),
+        settings=recorded(settings, {"alpha": plan.parameters()["alpha"], "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
         warnings=(*found.sentences, *([imbalance] if imbalance else [])),

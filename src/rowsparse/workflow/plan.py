@@ -18,6 +18,14 @@ __all__ = ["Plan", "check_count", "make_plan"]
 
 # Default time limit of a proof.
 _PROOF_SECONDS = 10.0
+_NAMED_OTHERWISE = (
+    "n_features_to_select",
+    "include",
+    "exclude",
+    "feature_groups",
+    "random_state",
+    "n_jobs",
+)
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,14 @@ class Plan:
     def n_free(self) -> int:
         """How many features may be selected, counted in the same way."""
         return self.n_units - int(self.units_among(self.params.get("exclude", ())).size)
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the method as they take effect, defaults included.
+
+        Without those that are named otherwise in the settings, or hold columns.
+        """
+        every = self.selector(1).get_params(deep=False)
+        return {name: value for name, value in every.items() if name not in _NAMED_OTHERWISE}
 
     def selector(self, k: int) -> Any:
         """The selector of k features."""

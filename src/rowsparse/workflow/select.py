@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ from rowsparse.workflow.run_log import (
     ProgressCallback,
     StepTimer,
     collect_warnings,
+    recorded,
     silent,
     versions,
 )
@@ -172,7 +173,7 @@ class _Run:
             method_reference=plan.info.reference,
             k=plan.units_among(order).size,
             k_was_chosen=k == "auto",
-            settings=asdict(self.settings),
+            settings=recorded(self.settings, plan.parameters() | {"stability": self.n_subsamples}),
             versions=versions(),
             features=features,
             certificate=_certificate(selector),
@@ -257,12 +258,18 @@ class _Run:
             self.warn(warning)
         return validation.verdict(self.plan.table, self.splits, k)
 
+    @property
+    def n_subsamples(self) -> int:
+        """How many subsamples there are, by default fewer of a large table."""
+        if self.settings.stability is not None:
+            return self.settings.stability
+        if self.plan.info.kind == "deep":
+            return 0
+        return _FEW_SUBSAMPLES if self.plan.table.is_large else _SUBSAMPLES
+
     def resampled(self, k: int) -> StabilitySelection | None:
         """How often each feature is selected from subsamples."""
-        m = self.settings.stability
-        if m is None:
-            few = _FEW_SUBSAMPLES if self.plan.table.is_large else _SUBSAMPLES
-            m = 0 if self.plan.info.kind == "deep" else few
+        m = self.n_subsamples
         if not m:
             return None
         self.progress(f"Selecting again from {m} subsamples")

@@ -150,9 +150,11 @@ def _json(
     out: Path, result: SelectionResult | ComparisonResult | PathResult, findings: dict[str, Any]
 ) -> Path:
     """Write result.json: the findings, and all it takes to repeat the run."""
+    settings = dict(result.settings)
     record = {
-        "command": result.settings.get("command"),
-        "settings": result.settings,
+        "command": settings.pop("command", None),
+        "date": settings.pop("date", None),
+        "settings": settings,
         "versions": result.versions,
         "data": asdict(result.data),
         **findings,
