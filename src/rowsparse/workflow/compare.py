@@ -9,10 +9,11 @@ from functools import partial
 import numpy as np
 
 from rowsparse._arrays import Index
+from rowsparse._text import joined
 from rowsparse.evaluation import Record, SelectionCurve, judge_selection
 from rowsparse.selectors import list_selectors, selector_info
 from rowsparse.workflow.cross_validation import Splits, judges, select_in_fold, table_folds
-from rowsparse.workflow.plan import Plan, check_count, make_plan
+from rowsparse.workflow.plan import Plan, check_count, group_notes, make_plan
 from rowsparse.workflow.results import ComparisonResult, Verdict
 from rowsparse.workflow.run_log import ProgressCallback, StepTimer, recorded, silent, versions
 from rowsparse.workflow.settings import CompareSettings, MethodSettings
@@ -53,9 +54,9 @@ def compare(
     d = table.X.shape[1]
     for k in settings.k:
         check_count(k, d)
-    names = _method_names(table, settings.methods)
+    names, missing = _method_names(table, settings.methods)
     plans = [make_plan(table, MethodSettings(method=name), settings.seed) for name in names]
-    notes = dict.fromkeys(note for plan in plans for note in plan.table.notes)
+    notes = [*table.notes, *group_notes(plans), *missing]
     splits = table_folds(table, settings.cv, settings.seed)
     numbered = list(enumerate(splits))
     records: list[Record] = []
@@ -98,10 +99,23 @@ def _records(plan: Plan, ks: tuple[int, ...], at: int, train: Index, test: Index
     ]
 
 
-def _method_names(table: Table, methods: tuple[str, ...] | None) -> list[str]:
+def _method_names(table: Table, methods: tuple[str, ...] | None) -> tuple[list[str], list[str]]:
+    """The methods to compare, and a note on those that are left out of all."""
     if methods is None:
-        return [name for name in DEFAULT_METHODS if table.task in selector_info(name).tasks]
-    return list_selectors(task=table.task) if methods == ("all",) else list(methods)
+        return [name for name in DEFAULT_METHODS if table.task in selector_info(name).tasks], []
+    if methods != ("all",):
+        return list(methods), []
+    every = [selector_info(name) for name in list_selectors(task=table.task)]
+    there = [info.name for info in every if info.is_installed]
+    missing = [info for info in every if not info.is_installed]
+    if not missing:
+        return there, []
+    extras = ", ".join(sorted({str(info.extra) for info in missing}))
+    note = (
+        f"Left out, as what they need is not installed: {joined(info.name for info in missing)}; "
+        f'pip install "rowsparse[{extras}]" adds them.'
+    )
+    return there, [note]
 
 
 def _verdict(table: Table, splits: Splits, curve: SelectionCurve) -> Verdict | None:

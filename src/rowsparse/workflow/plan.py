@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Index, Mask
+from rowsparse._text import joined
 from rowsparse.selectors import SelectorInfo, get_selector, selector_info
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.settings import MethodSettings
 from rowsparse.workflow.table import Table
 
-__all__ = ["Plan", "check_count", "make_plan"]
+__all__ = ["Plan", "check_count", "group_notes", "make_plan"]
 
 # Default time limit of a proof.
 _PROOF_SECONDS = 10.0
@@ -170,11 +172,31 @@ def _with_groups(plan: Plan) -> Plan:
     table = plan.table
     if not table.groups:
         return plan
-    names = quoted(list(table.groups))
     if plan.accepts("feature_groups"):
-        note = f"The columns made of {names} are selected together or not at all, and count once."
         groups = [part.tolist() for part in table.groups.values()]
         plan = replace(plan, params=plan.params | {"feature_groups": groups})
-    else:
-        note = f"{plan.name} knows no groups: of {names} it may select single values."
-    return replace(plan, table=replace(table, notes=(*table.notes, note)))
+    return replace(plan, table=replace(table, notes=(*table.notes, *group_notes([plan]))))
+
+
+def group_notes(plans: Sequence[Plan]) -> list[str]:
+    """How several methods select the columns made of one category: at most two sentences."""
+    table = plans[0].table
+    if not table.groups:
+        return []
+    names, notes = quoted(list(table.groups)), []
+    single = [plan.name for plan in plans if "feature_groups" not in plan.params]
+    if len(single) < len(plans):
+        by = (
+            ""
+            if not single
+            else " by " + joined(plan.name for plan in plans if plan.name not in single)
+        )
+        notes.append(
+            f"The columns made of {names} are selected{by} together or not at all, and count once."
+        )
+    if single:
+        know, they = ("knows", "it") if len(single) == 1 else ("know", "they")
+        notes.append(
+            f"{joined(single, 3)} {know} no groups: of {names} {they} may select single values."
+        )
+    return notes
