@@ -88,7 +88,8 @@ def _records(plan: Plan, ks: tuple[int, ...], at: int, train: Index, test: Index
     try:
         chosen = select_in_fold(plan, train, ks)
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
+        expected = isinstance(error, ValueError | TypeError | ImportError)
+        why = str(error) if expected and str(error) else f"{type(error).__name__}: {error}"
         return [
             Record(plan.name, model, "honest", k, at, error=why) for k in ks for model in models
         ]

@@ -83,6 +83,18 @@ class Plan:
         """How many features may be selected, counted in the same way."""
         return self.n_units - int(self.units_among(self.params.get("exclude", ())).size)
 
+    def check(self, k: int) -> None:
+        """Refuse a number of features that what is included or excluded does not allow."""
+        check_count(k, self.n_units)
+        if self.n_forced > k:
+            raise InputError(
+                f"{setting('include')} has {self.n_forced} columns, more than {setting('k', k)}."
+            )
+        if self.n_free < k:
+            raise InputError(
+                f"{setting('exclude')} leaves {self.n_free} columns, fewer than {setting('k', k)}."
+            )
+
     def parameters(self) -> dict[str, Any]:
         """The parameters of the method as they take effect, defaults included.
 
@@ -112,7 +124,11 @@ def check_count(k: int, n: int) -> None:
 
 def _known_method(name: str, task: str) -> SelectorInfo:
     """The method of that name; refused if it does not take such targets."""
-    info = selector_info(name)
+    try:
+        info = selector_info(name)
+    except ValueError as error:
+        words = str(error).replace("There is no selector", "There is no method")
+        raise InputError(words.replace("list_selectors()", setting("list_selectors"))) from None
     if task not in info.tasks:
         raise InputError(
             f"{info.cls.__name__} takes targets for {' or '.join(info.tasks)}; these are for "

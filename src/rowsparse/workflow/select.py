@@ -30,7 +30,7 @@ from rowsparse.workflow.feature_descriptions import (
     units_of,
 )
 from rowsparse.workflow.messages import InputError, one_line, setting
-from rowsparse.workflow.plan import Plan, check_count, make_plan
+from rowsparse.workflow.plan import Plan, make_plan
 from rowsparse.workflow.results import (
     Certificate,
     KCurve,
@@ -79,7 +79,7 @@ def select(
     plan = make_plan(table, settings, settings.seed)
     table = plan.table
     if settings.k != "auto":
-        check_count(settings.k, plan.n_units)
+        plan.check(settings.k)
     if settings.image_shape is not None:
         _check_image(settings.image_shape, table.X.shape[1])
     splits = table_folds(table, settings.cv, settings.seed) if settings.cv else []
