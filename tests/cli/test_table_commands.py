@@ -256,6 +256,7 @@ def test_path(data: Path) -> None:
         (("-t", "outcome", "-k", "7", "--exclude", "f1,f2"), "--exclude leaves 6 columns"),
         (("-t", "outcome", "-k", "2", "--cv", "1"), "--cv must be between"),
         (("-t", "outcome", "-k", "2", "--drop", "f*"), "No column is left"),
+        (("-t", "outcome", "-k", "2", "--metric", "r2"), "--metric for classification is one of"),
     ],
 )
 def test_wrong_input_is_one_sentence(data: Path, arguments: tuple[str, ...], words: str) -> None:

@@ -126,6 +126,13 @@ def test_the_summary_of_labels() -> None:
     assert "a macro-F1 of 0.810 (1 is perfect)" in scored
 
 
+def test_balanced_accuracy_as_the_score() -> None:
+    result = dataclasses.replace(samples.genes(), metric="balanced_accuracy")
+    said = plain(words.score_sentence(result))
+    assert "reached a balanced accuracy of 95.8 % (100 % is perfect) on samples" in said
+    assert "guessing the commonest class gives 65.3 %" in said
+
+
 def test_one_feature_and_a_chosen_k() -> None:
     one = dataclasses.replace(samples.genes(1), k_was_chosen=True)
     asked = plain(words.asked_sentence(one))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import balanced_accuracy_score, f1_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,6 +23,8 @@ from rowsparse.workflow.settings import CompareSettings, PathSettings
 from rowsparse.workflow.table import Table
 
 from .planted import SCORE, N, X, make, selected
+
+macro_f1 = partial(f1_score, average="macro", zero_division=0.0)
 
 
 def test_the_score_is_honest(classes: Table) -> None:
@@ -46,6 +50,38 @@ def test_the_score_is_honest(classes: Table) -> None:
     assert result.baseline_score == pytest.approx(np.mean(with_all))
     assert result.stability is None
     assert all(feature.frequency is None for feature in result.features)
+
+
+@pytest.mark.parametrize("metric", ["balanced_accuracy", "macro_f1"])
+def test_another_metric_is_the_score_of_every_workflow(classes: Table, metric: str) -> None:
+    result = selected(classes, 2, cv=3, stability=0, metric=metric)
+    scores, guesses = [], []
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(classes.X, classes.y):
+        chosen = TopK(2, n_restarts=0, random_state=0).fit(classes.X[train], classes.y[train])
+        model = make_pipeline(chosen, StandardScaler(), SVC(kernel="linear"))
+        answer = model.fit(classes.X[train], classes.y[train]).predict(classes.X[test])
+        function = balanced_accuracy_score if metric == "balanced_accuracy" else macro_f1
+        scores.append(function(classes.y[test], answer))
+        values, counts = np.unique(classes.y[train], return_counts=True)
+        guesses.append(function(classes.y[test], np.repeat(values[counts.argmax()], test.size)))
+    assert result.metric == result.curve.metric == result.verdict.metric == metric
+    assert result.score == pytest.approx(np.mean(scores))
+    assert result.chance_score == pytest.approx(np.mean(guesses))
+    along = find_path(classes, PathSettings(k_max=3, cv=3, metric=metric))
+    assert along.curve.by_k()[2][0] == result.score
+    beside = compare(classes, CompareSettings(k=(2,), methods=("topk",), cv=3, metric=metric))
+    assert beside.curve.metrics[0] == metric
+    assert beside.curve.mean(metric)[0, 0] == result.score
+
+
+def test_a_metric_that_the_targets_do_not_have(classes: Table, numbers: Table) -> None:
+    words = "metric for regression is one of r2; got 'accuracy'"
+    with pytest.raises(InputError, match=words):
+        selected(numbers, 2, metric="accuracy")
+    with pytest.raises(InputError, match=words):
+        find_path(numbers, PathSettings(metric="accuracy"))
+    with pytest.raises(InputError, match="one of accuracy, balanced_accuracy, macro_f1; got 'r2'"):
+        compare(classes, CompareSettings(k=(2,), metric="r2"))
 
 
 def test_labels_named_at_random_are_predicted_at_chance(tmp_path: Path) -> None:

@@ -62,6 +62,14 @@ Alpha = Annotated[
 ]
 Folds = Annotated[int, typer.Option("--cv", help="Number of folds of the cross-validation.")]
 KMax = Annotated[int, typer.Option("--k-max", help="The largest number of features to try.")]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        help="Score: accuracy, balanced_accuracy, macro_f1 or r2; by default the first that the "
+        "target has (macro_f1 for labels).",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.", min=0)]
 Jobs = Annotated[
     int | None,
@@ -88,6 +96,7 @@ class TableOptions:
     impute: ImputeMethod | None
     task: TargetKind
     cv: int
+    metric: str | None
     seed: int
     jobs: int | None
     out: Path | None
@@ -162,6 +171,7 @@ class SelectOptions(TableOptions):
     impute: Impute = None
     task: Task = TargetKind.auto
     cv: Folds = 5
+    metric: Metric = None
     k_max: KMax = 30
     stability: Annotated[
         int | None,
@@ -209,6 +219,7 @@ class CompareOptions(TableOptions):
     impute: Impute = None
     task: Task = TargetKind.auto
     cv: Folds = 5
+    metric: Metric = None
     seed: Seed = 0
     jobs: Jobs = None
     out: Out = None
@@ -232,6 +243,7 @@ class PathOptions(TableOptions):
     impute: Impute = None
     task: Task = TargetKind.auto
     cv: Folds = 5
+    metric: Metric = None
     seed: Seed = 0
     jobs: Jobs = None
     out: Out = None

@@ -22,6 +22,7 @@ from rowsparse.report.numbers import (
     score,
     seconds,
     spread,
+    tick_score,
 )
 
 if TYPE_CHECKING:
@@ -165,7 +166,8 @@ def score_sentence(result: SelectionResult) -> str:
     else:
         text = (
             f"{start}, a simple linear model reached a {metric_name(metric)} of "
-            f"{score(metric, result.score)} (1 is perfect) on samples it had not seen{around}"
+            f"{score(metric, result.score)} ({tick_score(metric, 1.0)} is perfect) on samples it "
+            f"had not seen{around}"
         )
     return f"{text}{_for_comparison(result)}.{_balanced(result)}"
 
@@ -191,7 +193,7 @@ def verdict_sentence(verdict: Verdict | None) -> str:
 
 def _balanced(result: SelectionResult) -> str:
     """A sentence on balanced accuracy, where the verdict goes by it."""
-    if result.verdict is None or result.verdict.metric != "balanced_accuracy":
+    if result.verdict is None or result.verdict.metric == result.metric:
         return ""
     assert result.confusion is not None
     counts = np.asarray(result.confusion.counts, dtype=np.float64)
@@ -211,7 +213,8 @@ def _for_comparison(result: SelectionResult) -> str:
         every = features(result.data.n_features, result.data.n_columns)
         parts.append(f"with all {every} it is {reached}")
     if math.isfinite(result.chance_score) and result.metric != "r2":
-        guess = "guessing the commonest class" if result.metric == "accuracy" else "guessing"
+        of_classes = result.data.task == "classification"
+        guess = "guessing the commonest class" if of_classes else "guessing"
         parts.append(f"{guess} gives {score(result.metric, result.chance_score)}")
     return f"; {', and '.join(parts)}" if parts else ""
 

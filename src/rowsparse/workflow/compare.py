@@ -12,7 +12,13 @@ from rowsparse._arrays import Index
 from rowsparse._text import joined
 from rowsparse.evaluation import Record, SelectionCurve, judge_selection
 from rowsparse.selectors import list_selectors, selector_info
-from rowsparse.workflow.cross_validation import Splits, judges, select_in_fold, table_folds
+from rowsparse.workflow.cross_validation import (
+    Splits,
+    judges,
+    score_metric,
+    select_in_fold,
+    table_folds,
+)
 from rowsparse.workflow.plan import Plan, check_count, group_notes, make_plan
 from rowsparse.workflow.results import ComparisonResult, Verdict
 from rowsparse.workflow.run_log import ProgressCallback, StepTimer, recorded, silent, versions
@@ -57,6 +63,7 @@ def compare(
     names, missing = _method_names(table, settings.methods)
     plans = [make_plan(table, MethodSettings(method=name), settings.seed) for name in names]
     notes = [*table.notes, *group_notes(plans), *missing]
+    metric = score_metric(table, settings.metric)
     splits = table_folds(table, settings.cv, settings.seed)
     numbered = list(enumerate(splits))
     records: list[Record] = []
@@ -68,7 +75,7 @@ def compare(
             for found in in_threads(folds, settings.n_jobs or 1):
                 records += found
     progress("Comparing", 1.0)
-    curve = SelectionCurve(records, table.task, "honest", d)
+    curve = SelectionCurve(records, table.task, "honest", d, metric)
     imbalance = imbalance_warning(table)
     return ComparisonResult(
         data=replace(table.summary(), notes=tuple(notes)),
@@ -125,7 +132,7 @@ def _verdict(table: Table, splits: Splits, curve: SelectionCurve) -> Verdict | N
     if not np.isfinite(means).any():
         return None
     i, j = np.unravel_index(int(np.nanargmax(means)), means.shape)
-    metric = verdict_metric(table)
+    metric = verdict_metric(table, curve.metrics[0])
     scores = curve.values(metric, curve.selectors[i], curve.estimators[0], curve.ks[j])
     return compare_with_guessing(table, splits, metric, scores)
 

@@ -26,7 +26,7 @@ from rowsparse.evaluation import (
     prediction_scores,
     select_for_each,
 )
-from rowsparse.workflow.messages import InputError, setting
+from rowsparse.workflow.messages import InputError, setting, shown
 from rowsparse.workflow.plan import Plan
 from rowsparse.workflow.results import Confusion, Verdict
 from rowsparse.workflow.run_log import ProgressCallback, silent
@@ -41,6 +41,7 @@ __all__ = [
     "confusion",
     "cross_validate",
     "judges",
+    "score_metric",
     "select_in_fold",
     "table_folds",
 ]
@@ -87,7 +88,7 @@ class Validation:
 
     def verdict(self, table: Table, splits: Splits, k: int) -> Verdict:
         """Whether k features predict better than guessing."""
-        metric = verdict_metric(table)
+        metric = verdict_metric(table, self.metric)
         scores = [
             prediction_scores(table.task, table.y[test], predicted[k])[metric]
             for (_, test), predicted in zip(splits, self.predicted, strict=True)
@@ -119,6 +120,18 @@ def table_folds(table: Table, cv: int, seed: int) -> Splits:
     return folds(cv, table.X, table.y, table.task, seed)
 
 
+def score_metric(table: Table, wanted: str | None) -> str:
+    """The metric of the scores; refused if the targets have no such metric."""
+    known = METRICS[table.task]
+    metric = known[0] if wanted is None else wanted
+    if metric not in known:
+        raise InputError(
+            f"{setting('metric')} for {table.task} is one of {', '.join(known)}; got "
+            f"{shown(metric)}."
+        )
+    return metric
+
+
 def select_in_fold(plan: Plan, train: Index, ks: Sequence[int]) -> dict[int, Selection]:
     """What a method selects from the training samples of a fold, for each number of features.
 
@@ -133,18 +146,21 @@ def cross_validate(
     ks: Iterable[int],
     splits: Splits,
     *,
+    metric: str | None = None,
     with_all: bool = True,
     n_jobs: int | None = None,
     progress: ProgressCallback = silent,
 ) -> Validation:
     """Score a method by a linear model on held-out folds, for several numbers of features.
 
+    ``metric`` is what the scores are, see :func:`score_metric`.
     ``with_all`` asks for the score with all features too, unless that takes too long.
     """
     n, d = plan.table.X.shape
     counts = tuple(sorted(set(ks)))
     model = next(iter(judges(plan.table.task, n).values()))
-    fold = _Fold(plan, model, counts, with_all=with_all and n * n * d <= _TOO_LARGE)
+    named = score_metric(plan.table, metric)
+    fold = _Fold(plan, model, counts, named, with_all=with_all and n * n * d <= _TOO_LARGE)
     what = f"Cross-validation, {len(splits)} folds"
     progress(what, 0.0)
     with warnings.catch_warnings():
@@ -155,7 +171,7 @@ def cross_validate(
             lambda count: progress(what, count / len(splits)),
         )
     return Validation(
-        metric=METRICS[plan.table.task][0],
+        metric=named,
         ks=counts,
         scores=np.array([scored.scores for scored in found]),
         baseline=float(np.mean([scored.baseline for scored in found])),
@@ -181,6 +197,7 @@ class _Fold:
     plan: Plan
     model: Any
     ks: tuple[int, ...]
+    metric: str
     with_all: bool
 
     @property
@@ -215,10 +232,10 @@ class _Fold:
 
     def _score(self, answer: Any, test: Index) -> float:
         task, truth = self.table.task, self.table.y[test]
-        metric = METRICS[task][0]
-        if metric == "accuracy":  # without the other metrics, which take longer than a fit
+        if self.metric == "accuracy" and task == "classification":
+            # Without the other metrics, which take longer than a fit.
             return float(np.mean(answer == truth))
-        return prediction_scores(task, truth, answer)[metric]
+        return prediction_scores(task, truth, answer)[self.metric]
 
 
 def confusion(table: Table, splits: Splits, validation: Validation, k: int) -> Confusion | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from rowsparse._threads import one_blas_thread
 from rowsparse.selectors import topk_path
-from rowsparse.workflow.cross_validation import cross_validate, table_folds
+from rowsparse.workflow.cross_validation import cross_validate, score_metric, table_folds
 from rowsparse.workflow.feature_count import counts_up_to, score_curve
 from rowsparse.workflow.plan import make_plan
 from rowsparse.workflow.results import PathResult
@@ -60,7 +60,13 @@ def find_path(
         path = topk_path(table.X, table.y, ks[-1], **options)
     with timer.step("validate"), one_blas_thread(not table.is_large):
         validation = cross_validate(
-            plan, ks, splits, with_all=False, n_jobs=settings.n_jobs, progress=progress
+            plan,
+            ks,
+            splits,
+            metric=score_metric(table, settings.metric),
+            with_all=False,
+            n_jobs=settings.n_jobs,
+            progress=progress,
         )
     curve = score_curve(validation.metric, validation.ks, validation.scores)
     imbalance = imbalance_warning(table)

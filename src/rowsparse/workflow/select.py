@@ -11,13 +11,13 @@ import numpy as np
 
 from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._threads import one_blas_thread
-from rowsparse.evaluation import METRICS
 from rowsparse.selectors import StabilitySelection, stability
 from rowsparse.workflow.cross_validation import (
     Splits,
     Validation,
     confusion,
     cross_validate,
+    score_metric,
     table_folds,
 )
 from rowsparse.workflow.feature_count import counts_around, counts_up_to, score_curve
@@ -82,6 +82,7 @@ def select(
         plan.check(settings.k)
     if settings.image_shape is not None:
         _check_image(settings.image_shape, table.X.shape[1])
+    score_metric(table, settings.metric)  # refused before anything is computed
     splits = table_folds(table, settings.cv, settings.seed) if settings.cv else []
     run = _Run(plan, settings, splits, progress)
     with one_blas_thread(not table.is_large):
@@ -177,7 +178,7 @@ class _Run:
             versions=versions(),
             features=features,
             certificate=_certificate(selector),
-            metric=METRICS[table.task][0],
+            metric=score_metric(table, self.settings.metric),
             score=float(scores.mean()),
             score_sd=float(scores.std()),
             baseline_score=math.nan if validation is None else validation.baseline,
@@ -232,7 +233,12 @@ class _Run:
         try:
             with self.timer.step("validate"):
                 found = cross_validate(
-                    self.plan, ks, self.splits, n_jobs=settings.n_jobs, progress=self.progress
+                    self.plan,
+                    ks,
+                    self.splits,
+                    metric=settings.metric,
+                    n_jobs=settings.n_jobs,
+                    progress=self.progress,
                 )
         except ValueError as error:
             if k == "auto":

@@ -64,11 +64,15 @@ class EvaluationSettings:
         Of all random numbers.
     n_jobs : int, optional
         Number of threads; the answer is the same for any.
+    metric : str, optional
+        What the scores are: "accuracy", "balanced_accuracy" or "macro_f1" for classes,
+        "macro_f1" or "accuracy" for labels, "r2" for numbers; by default the first of them.
     """
 
     cv: int = 5
     seed: int = 0
     n_jobs: int | None = None
+    metric: str | None = None
 
     def __post_init__(self) -> None:
         check_setting("seed", self.seed, Number(low=0, integer=True))

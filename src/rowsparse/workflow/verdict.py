@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from rowsparse._arrays import Array, Index
-from rowsparse.evaluation import METRICS, prediction_scores
+from rowsparse.evaluation import prediction_scores
 from rowsparse.workflow.messages import shown
 from rowsparse.workflow.results import Verdict
 from rowsparse.workflow.table import Table
@@ -44,9 +44,10 @@ def imbalance_warning(table: Table) -> str | None:
     )
 
 
-def verdict_metric(table: Table) -> str:
-    """The metric that a selection is judged by: balanced accuracy for extreme imbalance."""
-    return METRICS[table.task][0] if imbalance_warning(table) is None else "balanced_accuracy"
+def verdict_metric(table: Table, metric: str) -> str:
+    """The metric of the verdict on scores: not accuracy if the imbalance is extreme."""
+    misleading = metric == "accuracy" and imbalance_warning(table) is not None
+    return "balanced_accuracy" if misleading else metric
 
 
 def compare_with_guessing(
@@ -65,7 +66,7 @@ def compare_with_guessing(
     m = len(splits)
     share = np.mean([test.size / train.size for train, test in splits])
     error = float(np.std(gains, ddof=1) * np.sqrt(1 / m + share))
-    margin = float(student_t.ppf(_CONFIDENCE, m - 1)) * error
+    margin = float(stdtrit(m - 1, _CONFIDENCE)) * error
     gain = float(gains.mean())
     rounding = 1e-12
     level = "worse" if not gain > rounding else "better" if gain > margin + rounding else "unclear"
