@@ -17,6 +17,7 @@ NAMES = (
     "proofs",
     "passes",
     "accuracy",
+    "logistic",
     "filters",
     "relief",
     "runner",

@@ -117,12 +117,13 @@ def accuracies(
                 start = perf_counter()
                 supports = select(X, y)
                 seconds[name] += perf_counter() - start
-                right[name] += [_score(X, y, X_test, y_test, supports[k]) for k in SIZES]
+                right[name] += [judged(X, y, X_test, y_test, supports[k]) for k in SIZES]
     mean = {name: 100 * total / n_folds for name, total in right.items()}
     return mean, {name: total / n_folds for name, total in seconds.items()}
 
 
-def _score(X: Array, y: Classes, X_test: Array, y_test: Classes, S: NDArray[np.intp]) -> float:
+def judged(X: Array, y: Classes, X_test: Array, y_test: Classes, S: NDArray[np.intp]) -> float:
+    """The accuracy of the judge on a support."""
     return float(SVC(kernel="linear", C=1.0).fit(X[:, S], y).score(X_test[:, S], y_test))
 
 

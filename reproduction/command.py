@@ -11,7 +11,7 @@ from reproduction.runner import RunProgress, run_paper
 from reproduction.store import ResultStore, read_rows
 from rowsparse.cli.display import Display
 from rowsparse.cli.outcome import DONE, WARNED, ended
-from rowsparse.workflow.writing import prepare_folder
+from rowsparse.workflow.result_folder import check_writable
 
 
 def make_app() -> typer.Typer:
@@ -65,7 +65,8 @@ def _run(
     paper = get_paper(name)
     size = paper.quick if quick else paper.standard
     paper.chosen(only)
-    prepare_folder(out)
+    check_writable(out)
+    out.mkdir(parents=True, exist_ok=True)
     rows_file = out / f"{name}{'-quick' if quick else ''}.{paper.rows_format}"
     failed = 0
     if not rebuild:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rowsparse import _files
-from rowsparse._files import UnreadableFileError, check_memory, write_whole
+from rowsparse._files import UnreadableFileError, UnwritableFileError, check_memory, write_whole
 
 
 def test_memory_is_what_the_system_and_the_container_allow(
@@ -46,3 +46,16 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         write_whole(path, fail)
     assert path.read_text() == "first"
     assert [p.name for p in tmp_path.iterdir()] == ["result.txt"]
+
+
+def test_an_error_of_the_system_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    def fail(temporary: Path) -> None:
+        raise OSError("4096 requested and 0 written")  # as NumPy says it: no number, no file
+
+    with pytest.raises(UnwritableFileError) as caught:
+        write_whole(tmp_path / "a.npz", fail)
+    assert caught.value.filename == str(tmp_path / "a.npz")
+    assert caught.value.strerror == "4096 requested and 0 written"
+    with pytest.raises(UnwritableFileError) as caught:
+        write_whole(tmp_path / "absent" / "a.npz", fail)
+    assert caught.value.filename == str(tmp_path / "absent" / "a.npz")

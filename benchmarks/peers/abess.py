@@ -9,10 +9,13 @@ from abess import LogisticRegression, MultinomialRegression, MultiTaskRegression
 from numpy.typing import NDArray
 
 
-def select(X: NDArray[np.float64], y: NDArray[Any], k: int) -> NDArray[np.intp]:
+def select(
+    X: NDArray[np.float64], y: NDArray[Any], k: int, *, ridge: float = 0.0
+) -> NDArray[np.intp]:
     """The features with coefficients, in its default settings; there may be fewer than k.
 
-    Least squares for a matrix of targets, (multinomial) logistic regression for classes.
+    Least squares for a matrix of targets, (multinomial) logistic regression for classes. The ridge
+    is the weight of ||W||^2 / 2.
     """
     # Asked for more features than there are, the library does not raise: it ends the process.
     size = min(k, *X.shape)
@@ -20,5 +23,5 @@ def select(X: NDArray[np.float64], y: NDArray[Any], k: int) -> NDArray[np.intp]:
         kind, y = MultiTaskRegression, y.astype(np.float64, copy=False)
     else:
         kind = LogisticRegression if np.unique(y).size == 2 else MultinomialRegression
-    coef = np.asarray(kind(support_size=size).fit(X, y).coef_)
+    coef = np.asarray(kind(support_size=size, alpha=ridge / 2).fit(X, y).coef_)
     return np.flatnonzero(coef.reshape(X.shape[1], -1).any(axis=1))

@@ -1,4 +1,4 @@
-"""Writing files atomically, and errors for files that cannot be read."""
+"""Writing files atomically, and errors for files that cannot be read or written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["UnreadableFileError", "check_memory", "damaged", "fits_memory", "write_whole"]
+__all__ = [
+    "UnreadableFileError",
+    "UnwritableFileError",
+    "check_memory",
+    "damaged",
+    "fits_memory",
+    "write_whole",
+]
 
 _GIGABYTE = 1e9
 # Where Linux keeps the limit of a container.
@@ -17,6 +24,21 @@ _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 class UnreadableFileError(ValueError):
     """Why a file cannot be read and what to do, as the end of a sentence that names it first."""
+
+
+class UnwritableFileError(OSError):
+    """Why a file or folder cannot be written; ``filename`` is the one that was asked for.
+
+    Parameters
+    ----------
+    path : Path
+        What was to be written.
+    error : OSError
+        What the system said; it may name a temporary file, or none.
+    """
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(error.errno, error.strerror or str(error), str(path))
 
 
 def damaged(kind: str, reason: str) -> UnreadableFileError:
@@ -65,13 +87,23 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
         The file to make; its folder has to exist.
     write : callable
         Called with the temporary path, whose suffix is that of `path`.
+
+    Raises
+    ------
+    UnwritableFileError
+        If the file cannot be written; it names `path`.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
     try:
-        write(temporary)
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
+        )
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            write(temporary)
+            temporary.chmod(0o644)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise UnwritableFileError(path, error) from error

@@ -8,7 +8,8 @@ import sys
 import pytest
 
 import rowsparse
-from rowsparse import cli
+from rowsparse import __main__, cli
+from rowsparse.cli import app
 
 from .commands import invoke
 
@@ -33,7 +34,42 @@ def test_help_answers_before_scikit_learn_is_loaded() -> None:
 
 def test_missing_typer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.setattr(app, "end_on_termination", lambda: None)
+    monkeypatch.setattr(app, "_leave", lambda code: None)
     with pytest.raises(SystemExit) as caught:
         cli.main()
     assert caught.value.code == 2
     assert 'pip install "rowsparse[cli]"' in capsys.readouterr().err
+
+
+def test_ctrl_c_while_the_commands_are_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    def leave(code: int) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(app, "build_app", stop)
+    monkeypatch.setattr(app, "end_on_termination", lambda: None)
+    monkeypatch.setattr("os._exit", leave)
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
+
+
+def test_ctrl_c_while_the_command_line_is_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted:
+        @property
+        def main(self) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "rowsparse.cli.app", Interrupted())
+    with pytest.raises(SystemExit) as caught:
+        __main__.main()
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == "Interrupted.\n"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
-from rowsparse.cli.outcome import ended, interrupts
+from rowsparse._files import UnwritableFileError
+from rowsparse.cli.outcome import end_on_termination, ended, interrupts
 from rowsparse.workflow.messages import InputError, setting
 
 
@@ -40,3 +43,41 @@ def test_settings_in_an_error_are_flags(capsys: pytest.CaptureFixture[str]) -> N
 
     assert ended(fail) == 2
     assert capsys.readouterr().err == "{x} has gaps: --impute median or -k 3.\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (
+            UnwritableFileError(Path("out"), OSError(errno.ENOSPC, "No space left on device")),
+            "Cannot write to 'out': No space left on device.",
+        ),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "table.csv"),
+            "Cannot read 'table.csv': Permission denied.",
+        ),
+    ],
+)
+def test_errors_of_the_system_name_the_file(
+    error: OSError, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> int:
+        raise error
+
+    assert ended(fail) == 2
+    assert capsys.readouterr().err == f"{sentence}\n"
+
+
+def test_termination_is_an_exception_unless_the_signal_is_ignored() -> None:
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        end_on_termination()
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        with pytest.raises(SystemExit) as caught:
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert caught.value.code == 143
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

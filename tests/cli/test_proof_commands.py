@@ -115,3 +115,17 @@ def test_proof_needs_certify_and_a_folder(wine: Path) -> None:
     done = invoke("select", str(wine), "-t", "kind", "-k", "3", "--certify", "--proof", absent)
     assert done.exit_code == 2
     assert "there is no folder" in done.stderr
+
+
+def test_a_proof_overwrites_neither_the_table_nor_an_earlier_one(proof: Path) -> None:
+    table = proof.with_name("wine.npz")
+    X, y = load_wine(return_X_y=True)
+    np.savez(table, X=X, y=y)
+    before = table.read_bytes(), proof.read_bytes()
+    command = ["select", str(table), "-k", "3", "--certify", "--proof"]
+    for path, words in ((table, "would overwrite the table"), (proof, "with --force")):
+        for name in (path, path.with_suffix("")):
+            done = invoke(*command, str(name))
+            assert done.exit_code == 2
+            assert words in done.stderr
+    assert (table.read_bytes(), proof.read_bytes()) == before

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from rowsparse import report
+from rowsparse.workflow.model import SavedModel
 
 from .commands import QUICK, frame, invoke, result_of, select
 
@@ -32,6 +33,7 @@ def test_select_prints_and_writes(data: Path) -> None:
     out = data.parent / "out"
     assert sorted(path.name for path in out.iterdir()) == [
         "features.csv",
+        "model.json",
         "report.html",
         "result.json",
     ]
@@ -130,6 +132,7 @@ def test_without_jinja2_all_but_the_report_is_written(
     assert 'pip install "rowsparse[report]"' in done.stderr
     assert sorted(path.name for path in (data.parent / "out").iterdir()) == [
         "features.csv",
+        "model.json",
         "result.json",
     ]
 
@@ -143,13 +146,52 @@ def test_the_report_gets_the_result(data: Path, monkeypatch: pytest.MonkeyPatch)
     assert seen[0].settings["method"] == "topk"
 
 
-def test_transform_never_overwrites_the_input(data: Path) -> None:
-    path = data.rename(data.parent / "reduced.csv")
-    before = path.read_bytes()
-    done = select(path, "--transform", out=path.parent)
+def test_a_second_run_needs_force(data: Path) -> None:
+    out = data.parent / "out"
+    assert select(data, "--no-report").exit_code == 0
+    before = (out / "result.json").read_bytes()
+    done = select(data)
     assert done.exit_code == 2
-    assert "would overwrite the input" in done.stderr
-    assert path.read_bytes() == before
+    assert "has the results of an earlier run: choose another with --out, or" in done.stderr
+    assert "--force" in done.stderr
+    assert (out / "result.json").read_bytes() == before
+    assert select(data, "--seed", 3, "--force").exit_code == 0
+    assert result_of(out)["settings"]["seed"] == 3
+
+
+def test_a_holdout_is_scored_by_the_saved_model(data: Path) -> None:
+    other = data.with_name("other.csv")
+    frame().reverse().head(25).write_csv(other)
+    done = select(data, "--holdout", other)
+    assert done.exit_code == 0, done.output
+    out = data.parent / "out"
+    truth = frame().reverse().head(25)["outcome"].to_numpy()
+    accuracy = float(np.mean(SavedModel.load(out).predict(other) == truth))
+    held = result_of(out)["holdout"]
+    assert (held["source"], held["n_samples"], held["score"]) == ("other.csv", 25, accuracy)
+    assert "On the 25 samples of other.csv, the accuracy of the saved model is" in done.stdout
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "accuracy of the saved model" in page
+    assert "Accuracy on the holdout" in page
+
+
+def test_a_holdout_that_cannot_be_used_is_refused_before_the_work(data: Path) -> None:
+    other = data.with_name("other.csv")
+    frame().drop("outcome").write_csv(other)
+    for path, words in ((other, "has no column 'outcome'"), (data, "--holdout must be another")):
+        done = select(data, "--holdout", path)
+        assert done.exit_code == 2
+        assert words in done.stderr
+        assert not (data.parent / "out").exists()
+
+
+def test_a_holdout_without_a_selected_column_is_a_note(data: Path) -> None:
+    other = data.with_name("other.csv")
+    frame().drop("f1").write_csv(other)
+    done = select(data, "--holdout", other)
+    assert done.exit_code == 0
+    assert "Note: No score on the holdout: 'other.csv' lacks 1 of the 3 columns" in done.stderr
+    assert result_of(data.parent / "out")["holdout"] is None
 
 
 # ----------------------------------------------------------------------------- compare and path
@@ -330,36 +372,35 @@ def test_interrupt_keeps_what_was_there_before(data: Path, monkeypatch: pytest.M
         raise KeyboardInterrupt
 
     monkeypatch.setattr("rowsparse._files.Path.replace", stop)
-    assert select(data, "--seed", "3").exit_code == 130
+    assert select(data, "--seed", "3", "--force").exit_code == 130
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
-def test_ctrl_c_on_the_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code", "words"),
+    [(signal.SIGINT, 130, "Interrupted.\n"), (signal.SIGTERM, 143, "")],
+)
+def test_a_process_that_is_stopped_leaves_nothing(
+    sent: signal.Signals, code: int, words: str, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 400))
     np.savez(tmp_path / "hard.npz", X=X, y=rng.integers(0, 3, 60))
-    command = [
-        sys.executable,
-        "-m",
-        "rowsparse",
-        "select",
-        str(tmp_path / "hard.npz"),
-        "-k",
-        "15",
-        "--certify",
-        "--time-limit",
-        "300",
-        "--alpha",
-        "0.05",
-        "--out",
-        str(tmp_path / "out"),
-    ]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    while not (tmp_path / "out").exists() and process.poll() is None:
-        time.sleep(0.05)
+    arguments = ["rowsparse", "select", str(tmp_path / "hard.npz"), "-k", "15", "--certify"]
+    arguments += ["--time-limit", "300", "--alpha", "0.05", "--out", str(tmp_path / "out")]
+    script = (
+        "import sys; from rowsparse import TopK, cli; fit = TopK.fit\n"
+        "def announced(*args): print('begun', flush=True); return fit(*args)\n"
+        f"TopK.fit = announced; sys.argv = {arguments!r}; cli.main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    assert (out, err) == ("", "Interrupted.\n")
+    assert process.returncode == code, err
+    assert (out, err) == ("", words)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.npz"]

@@ -10,7 +10,14 @@ import pytest
 
 from rowsparse.report import selection_page, words
 from rowsparse.workflow.feature_count import score_curve
-from rowsparse.workflow.results import Certificate, Confusion, KCurve, ProgressPoint, Verdict
+from rowsparse.workflow.results import (
+    Certificate,
+    Confusion,
+    HoldoutScore,
+    KCurve,
+    ProgressPoint,
+    Verdict,
+)
 
 from . import samples
 from .reading import Page, plain
@@ -268,3 +275,22 @@ def test_progress_says_when_it_was_found_and_how_far_the_proof_came() -> None:
     assert "was closed" in words.progress_sentence(closed)
     no_bound = tuple(dataclasses.replace(p, lower_bound=None) for p in points)
     assert "with an objective of 10." in words.progress_sentence(no_bound)
+
+
+@pytest.mark.parametrize(
+    ("metric", "score", "chance", "sentence"),
+    [
+        (
+            "accuracy",
+            0.85,
+            0.45,
+            "On the 40 samples of new.csv, the accuracy of the saved model is 85.0 %; guessing the "
+            "commonest class gives 45.0 %.",
+        ),
+        ("macro_f1", 0.5, 0.25, "saved model is 0.500; guessing gives 0.250."),
+        ("r2", 0.5, -0.1, "of the saved model is 0.500."),
+    ],
+)
+def test_the_score_on_a_holdout(metric: str, score: float, chance: float, sentence: str) -> None:
+    holdout = HoldoutScore("new.csv", 40, metric, score, chance, {metric: score})
+    assert plain(words.holdout_sentence(holdout)).endswith(sentence)

@@ -126,6 +126,7 @@ def test_redundancy_is_measured_on_both_parts_of_the_split(benchmark_data):
     assert len(X) == 165
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings(QUIET)
 def test_the_published_method_selects_what_its_first_step_selects(benchmark_data):
     benchmark_data("yale")

@@ -91,6 +91,7 @@ def test_the_most_frequent_labels_are_kept(benchmark_data):
     assert sorted(kept.sum(axis=0)) == sorted(y.sum(axis=0))[-2:]
 
 
+@pytest.mark.long
 def test_rows_hold_all_k_and_the_mean_of_their_folds(benchmark_data):
     benchmark_data("lung_discrete")
     task = next(

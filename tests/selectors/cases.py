@@ -20,7 +20,7 @@ EXTRA_MODULES = {"deep": "torch"}
 
 # Settings that make a method fast on small problems, by its name in the registry.
 FAST: dict[str, dict[str, Any]] = {
-    "rpfs": {"rho": 1.5},
+    "rpfs": {"rho": 1.5, "max_iter": 100},
     "cdlsr": {"n_restarts": 4},
     "ipfs": {"rho": 1.2},
     "fspca": {"n_components": 2},

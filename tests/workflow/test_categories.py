@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from rowsparse.workflow.categories import Category
+
 from .files import N, csv, frame, read, refusal
 
 
@@ -28,6 +30,15 @@ def test_categories_are_encoded_and_grouped(tmp_path: Path) -> None:
     smaller = table.without([2, 10], "gone")
     assert smaller.groups["colour"].tolist() == [9, 10]
     assert smaller.origin(11) == "sex"
+
+
+def test_the_values_of_a_category_and_the_commonest_are_known(tmp_path: Path) -> None:
+    sex = [None, "m", "m", *["mf"[i % 2] for i in range(N - 4)], "f"]
+    path = csv(tmp_path / "a.csv", frame(sex=sex))
+    table = read(path, "outcome", impute="median")
+    assert table.categories == {"sex": Category(("f", "m"), "m")}
+    assert table.impute == "median"
+    assert table.X[0, table.names.index("sex=m")] == 1.0
 
 
 def test_text_that_shows_only_far_down(tmp_path: Path) -> None:

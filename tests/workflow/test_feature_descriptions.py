@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rowsparse import TopK
+from rowsparse.workflow.feature_descriptions import order_of, ranked, units_of
 from rowsparse.workflow.messages import InputError
 from rowsparse.workflow.table import Table
 
@@ -52,3 +54,16 @@ def test_pixels(tmp_path: Path) -> None:
     np.testing.assert_allclose(result.class_means[1], X[SCORE <= 0].mean(axis=0))
     with pytest.raises(InputError, match=r"image_shape=\(5, 5\) has 25 pixels"):
         selected(table, 2, image_shape=(5, 5))
+
+
+def test_the_one_row_of_two_classes_in_logistic_regression_speaks_for_both(tmp_path: Path) -> None:
+    table = make(tmp_path, goal=np.where(SCORE > 0, "yes", "no"))
+    selector = TopK(3, loss="logistic", n_restarts=0).fit(table.X, table.y)
+    features = ranked(table, selector, order_of(selector), units_of(table.X))
+    assert {f.name: f.speaks_for for f in features} == {
+        "f2": "yes (higher)",
+        "f5": "yes (higher)",
+        "f9": "no (higher)",
+    }
+    for feature in features:
+        assert feature.coefficients[0] == -feature.coefficients[1]

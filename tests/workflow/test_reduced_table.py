@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.reduced_table import write_reduced
+from rowsparse.workflow.loading import load
+from rowsparse.workflow.reduced_table import write_columns, write_reduced
 
 from .files import N, X, Y, csv, frame, read
 from .planted import selected
@@ -91,11 +91,14 @@ def test_categories_are_not_encoded(tmp_path: Path) -> None:
     assert pl.read_csv(reduce(path, include="sex"))["sex"].to_list() == sex
 
 
-def test_the_input_is_never_overwritten(tmp_path: Path) -> None:
-    path = csv(tmp_path / "reduced.csv", frame())
-    before = path.read_bytes()
-    data = read(path, "outcome")
-    result = selected(data, 2, cv=0, stability=0)
-    with pytest.raises(InputError, match="write_reduced would overwrite the input: choose another"):
-        write_reduced(tmp_path, data, result)
-    assert path.read_bytes() == before
+@pytest.mark.parametrize("suffix", ["npz", "mat"])
+def test_arrays_without_targets(suffix: str, tmp_path: Path) -> None:
+    from scipy.io import savemat
+
+    path = tmp_path / f"table.{suffix}"
+    np.savez(path, X=X) if suffix == "npz" else savemat(path, {"X": X})
+    (tmp_path / "out").mkdir()
+    reduced = write_columns(tmp_path / "out", path, {"x6", "x1", "absent"})
+    loaded = load(reduced, with_target=False)
+    assert (loaded.names, loaded.labels) == (["x1", "x6"], {})
+    np.testing.assert_array_equal(loaded.matrix, X[:, [1, 6]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from rowsparse import StabilitySelection, TopK, stability
 from rowsparse._compat import HAS_CALLBACKS
@@ -119,3 +120,15 @@ def test_all_features_may_be_selected(classes: Table) -> None:
     result = selected(classes, D, stability=2, cv=2)
     assert result.k == D
     assert result.alternatives == ((),) * D
+
+
+def test_a_model_that_cannot_be_fitted_is_a_warning(
+    classes: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object) -> None:
+        raise ValueError("Input contains infinity.")
+
+    monkeypatch.setattr("rowsparse.workflow.select.fit_model", fail)
+    result = selected(classes, 2, cv=0, stability=0)
+    assert result.model is None
+    assert result.warnings == ("No model is saved: Input contains infinity.",)

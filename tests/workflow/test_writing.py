@@ -8,16 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from rowsparse.workflow.compare import compare
+from rowsparse.workflow.model import SavedModel
+from rowsparse.workflow.new_table import open_table
 from rowsparse.workflow.path import find_path
 from rowsparse.workflow.settings import CompareSettings, PathSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.writing import (
-    prepare_folder,
     write_comparison,
     write_path,
+    write_predictions,
     write_selection,
     write_text,
 )
@@ -32,7 +33,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def test_a_selection_as_files(classes: Table, tmp_path: Path) -> None:
     result = selected(classes, 3, cv=0, stability=4)
-    listing, record = write_selection(tmp_path, result)
+    listing, record, model = write_selection(tmp_path, result)
     rows = rows_of(listing)
     assert [row["feature"] for row in rows] == [feature.name for feature in result.features]
     for row, feature in zip(rows, result.features, strict=True):
@@ -44,6 +45,18 @@ def test_a_selection_as_files(classes: Table, tmp_path: Path) -> None:
     assert found["objective"] == result.objective
     assert found["settings"]["k"] == 3
     assert found["data"]["class_counts"] == list(classes.target.counts)
+    assert SavedModel.load(model).to_json() == result.model.to_json()
+
+
+def test_predictions_as_a_file(classes: Table, tmp_path: Path) -> None:
+    model = selected(classes, 3, cv=0, stability=0).model
+    model = replace(model, identifiers=("id", "absent"))
+    lines = classes.path.read_text().splitlines()
+    new = tmp_path / "new.csv"
+    new.write_text("\n".join(["id," + lines[0], *(f"00{i},{s}" for i, s in enumerate(lines[1:]))]))
+    rows = rows_of(write_predictions(tmp_path, model, open_table(new)))
+    assert [row["id"] for row in rows] == [f"00{i}" for i in range(len(lines) - 1)]
+    assert [row["predicted goal"] for row in rows] == model.predict(new).tolist()
 
 
 def test_a_comparison_as_files(classes: Table, tmp_path: Path) -> None:
@@ -69,15 +82,7 @@ def test_lone_surrogates_are_escaped(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").read_text() == "half \\ud83e of a character"
 
 
-def test_a_folder_that_cannot_be_written_to_is_an_error_at_once(tmp_path: Path) -> None:
-    assert prepare_folder(tmp_path / "new" / "folder")
-    assert not prepare_folder(tmp_path / "new" / "folder")
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OSError, match="file"):
-        prepare_folder(tmp_path / "file" / "folder")
-
-
 def test_the_command_is_written_first(classes: Table, tmp_path: Path) -> None:
     result = replace(selected(classes, 2, cv=0, stability=0), settings={"command": "as typed"})
-    _, record = write_selection(tmp_path, result)
+    _, record, _ = write_selection(tmp_path, result)
     assert next(iter(json.loads(record.read_text()).items())) == ("command", "as typed")

@@ -37,6 +37,12 @@ _ARRAYS = frozenset(
 )
 
 
+def proof_path(path: str | PathLike[str]) -> Path:
+    """The file that :meth:`Proof.save` writes: `path`, with .npz added if it does not end so."""
+    path = Path(path)
+    return path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+
+
 @dataclass(frozen=True)
 class ProofProblem:
     """What a proof is about: the selection problem in terms of the user's data.
@@ -137,8 +143,7 @@ class Proof:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the proof to a compressed file; returns its path, which ends in .npz."""
-        path = Path(path)
-        path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+        file = proof_path(path)
         header = {
             "format": _FORMAT,
             "version": _VERSION,
@@ -155,8 +160,8 @@ class Proof:
             "diagonal": np.zeros(0) if self.diagonal is None else self.diagonal,
         }
         arrays |= _flat(self.steps, self.problem.n_targets)
-        write_whole(path, lambda temporary: np.savez_compressed(temporary, **arrays))
-        return path
+        write_whole(file, lambda temporary: np.savez_compressed(temporary, **arrays))
+        return file
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from rowsparse.cli.outcome import BAD_INPUT, complain
+from rowsparse.cli.outcome import BAD_INPUT, INTERRUPTED, complain, end_on_termination
 
 if TYPE_CHECKING:
     import typer
@@ -22,16 +22,24 @@ def main() -> None:
     # Importing scikit-learn makes many objects, no garbage: collecting takes a tenth of the time.
     gc.set_threshold(50_000)
     try:
-        app = build_app()
-    except ImportError:
-        complain('The command line needs typer and rich: pip install "rowsparse[cli]".')
-        raise SystemExit(BAD_INPUT) from None
-    try:
-        app()
+        end_on_termination()
+        _run()
+    except KeyboardInterrupt:  # before the command begins, or in a command without its own handler
+        complain("Interrupted.")
+        _leave(INTERRUPTED)
     except SystemExit as done:
         if isinstance(done.code, int):
             _leave(done.code)
         raise
+
+
+def _run() -> None:
+    try:
+        app = build_app()
+    except ImportError:
+        complain('The command line needs typer and rich: pip install "rowsparse[cli]".')
+        raise SystemExit(BAD_INPUT) from None
+    app()
 
 
 def _leave(code: int) -> None:

@@ -11,7 +11,10 @@ from rowsparse.cli.options import (
     CompareOptions,
     Data,
     Debug,
+    Force,
+    Out,
     PathOptions,
+    Quiet,
     SelectOptions,
     TableOptions,
 )
@@ -34,6 +37,7 @@ def make_app() -> typer.Typer:
     )
     app.callback()(root)
     app.command("select")(on_table(SelectOptions, run_select))
+    app.command("apply")(apply)
     app.command()(verify)
     app.command("compare")(on_table(CompareOptions, run_compare))
     app.command("path")(on_table(PathOptions, run_path))
@@ -83,6 +87,31 @@ def verify(
 ) -> None:
     """Check a proof against its table, without trusting the search that made it."""
     raise typer.Exit(ended(lambda: run_verify(proof, data), debug=debug))
+
+
+def apply(
+    result: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder that 'rowsparse select' wrote, or its model.json.", show_default=False
+        ),
+    ],
+    data: Data,
+    predict: Annotated[
+        bool, typer.Option("--predict", help="Write predictions instead of the reduced table.")
+    ] = False,
+    out: Out = None,
+    force: Force = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Reduce another table to the selected columns, or predict it."""
+    from rowsparse.cli.apply_command import run_apply
+
+    def run() -> int:
+        return run_apply(result, data, predict=predict, out=out, force=force, quiet=quiet)
+
+    raise typer.Exit(ended(run, debug=debug))
 
 
 def methods(debug: Debug = False) -> None:

@@ -21,15 +21,16 @@ def run_demo(out: Path, k: int) -> int:
 
     from rowsparse.demo import check_k, run_digits
     from rowsparse.report import require_extra, save_digits_figure
-    from rowsparse.workflow.writing import prepare_folder
+    from rowsparse.workflow.result_folder import check_writable
 
     check_k(k)
     require_extra()
-    prepare_folder(out)
+    check_writable(out)
     with Console(stderr=True).status("Loading the digits") as status:
         result = run_digits(k, progress=lambda name: status.update(f"Picking pixels: {name}"))
     console = Console()
     console.print(_table(result))
+    out.mkdir(parents=True, exist_ok=True)
     picture = out / "digits.png"
     save_digits_figure(result, picture)
     console.print(f"Picture: {picture}", soft_wrap=True, markup=False, highlight=False)

@@ -8,10 +8,21 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-__all__ = ["CompareOptions", "Data", "Debug", "PathOptions", "SelectOptions", "TableOptions"]
+__all__ = [
+    "CompareOptions",
+    "Data",
+    "Debug",
+    "Force",
+    "Out",
+    "PathOptions",
+    "Quiet",
+    "SelectOptions",
+    "TableOptions",
+    "default_folder",
+]
 
 # Options that say where and how results are shown, not what they are: part of the command only.
-_NOT_SETTINGS = ("out", "report", "quiet", "debug")
+_NOT_SETTINGS = ("out", "force", "report", "quiet", "debug")
 
 
 class TargetKind(StrEnum):
@@ -81,9 +92,18 @@ Out = Annotated[
         help="Folder for the results; named after the table if not given.", show_default=False
     ),
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Overwrite the results of an earlier run in that folder.")
+]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def default_folder(table: Path, command: str) -> Path:
+    """The folder for the results of a command on a table, if none is given."""
+    stem = table.name.removesuffix(".gz").rpartition(".")[0] or table.name
+    return Path(f"{stem}-{command}")
 
 
 class TableOptions:
@@ -100,6 +120,7 @@ class TableOptions:
     seed: int
     jobs: int | None
     out: Path | None
+    force: bool
     report: bool
     quiet: bool
 
@@ -108,8 +129,7 @@ class TableOptions:
         """Where the results go."""
         if self.out is not None:
             return self.out
-        stem = self.data.name.removesuffix(".gz").rpartition(".")[0] or self.data.name
-        return Path(f"{stem}-{self.command}")
+        return default_folder(self.data, self.command)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -187,12 +207,20 @@ class SelectOptions(TableOptions):
             help="The columns are pixels, as in 28x28 (height x width).", show_default=False
         ),
     ] = None
+    holdout: Annotated[
+        Path | None,
+        typer.Option(
+            help="Another table, to score the selection on; no part of it is used before.",
+            show_default=False,
+        ),
+    ] = None
     transform: Annotated[bool, typer.Option("--transform", help="Write the reduced table too.")] = (
         False
     )
     seed: Seed = 0
     jobs: Jobs = None
     out: Out = None
+    force: Force = False
     report: Report = True
     quiet: Quiet = False
     debug: Debug = False
@@ -223,6 +251,7 @@ class CompareOptions(TableOptions):
     seed: Seed = 0
     jobs: Jobs = None
     out: Out = None
+    force: Force = False
     report: Report = True
     quiet: Quiet = False
     debug: Debug = False
@@ -247,6 +276,7 @@ class PathOptions(TableOptions):
     seed: Seed = 0
     jobs: Jobs = None
     out: Out = None
+    force: Force = False
     report: Report = True
     quiet: Quiet = False
     debug: Debug = False

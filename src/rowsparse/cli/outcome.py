@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["BAD_INPUT", "DONE", "INTERRUPTED", "WARNED", "complain", "ended", "interrupts"]
+__all__ = [
+    "BAD_INPUT",
+    "DONE",
+    "INTERRUPTED",
+    "WARNED",
+    "complain",
+    "end_on_termination",
+    "ended",
+    "interrupts",
+]
 
 DONE, WARNED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -38,12 +47,14 @@ def complain(sentence: str) -> None:
 
 def _sentence(error: Exception) -> str:
     """What an error says, in one sentence."""
+    from rowsparse._files import UnwritableFileError
     from rowsparse.cli.settings import translated, with_flags
     from rowsparse.workflow.messages import InputError, InputTypeError
 
-    if isinstance(error, OSError) and error.strerror:
-        name = str(error.filename2 or error.filename)
-        return f"Cannot write to {name!r}: {error.strerror}."
+    if isinstance(error, UnwritableFileError):
+        return f"Cannot write to {error.filename!r}: {error.strerror}."
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"Cannot read {str(error.filename)!r}: {error.strerror}."
     if isinstance(error, MemoryError):
         return "There is not enough memory for this table."
     message = translated(str(error))
@@ -79,3 +90,19 @@ def interrupts() -> Iterator[Callable[[], None]]:
         yield check
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def end_on_termination() -> None:
+    """Let SIGTERM and SIGHUP end the process as an exception, so that temporary files are removed.
+
+    The exit code is that of a process which such a signal ended, as shells report it.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        # What the parent process ignores stays ignored, as SIGHUP under nohup.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, end)

@@ -13,11 +13,19 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from rowsparse.workflow.model import SavedModel
+    from rowsparse.workflow.new_table import NewTable
     from rowsparse.workflow.proof_files import CheckedProof
-    from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
+    from rowsparse.workflow.results import (
+        ComparisonResult,
+        HoldoutScore,
+        PathResult,
+        SelectionResult,
+    )
 
 __all__ = [
     "plain",
+    "print_applied",
     "print_checked",
     "print_comparison",
     "print_path",
@@ -89,6 +97,29 @@ def print_checked(checked: CheckedProof) -> None:
         _print(console, f"{steps}; they do not give the {claimed.lower_bound:.10g} it claims.")
 
 
+def print_applied(
+    model: SavedModel, table: NewTable, out: Path, written: Path, holdout: HoldoutScore | None
+) -> None:
+    """What a model made of another table."""
+    from rowsparse._text import counted
+    from rowsparse.report import words
+    from rowsparse.workflow.messages import quoted
+
+    console = _console()
+    n_columns = counted(len(model.columns), "column")
+    if written.stem == "predictions":
+        what = f"predicted from {n_columns} by the {model.judge.name} of the selection"
+    else:
+        what = f"reduced to {n_columns}, selected by {model.method}"
+    _print(console, f"{counted(table.n_rows, 'row')} of {plain(table.source)}: {what}.")
+    if holdout is not None:
+        _print(console, words.holdout_sentence(holdout))
+    unused = model.check_columns(table)
+    if unused:
+        _notes(console, (f"Not used by the model: {quoted(unused)}.",))
+    _files(console, out, [written])
+
+
 def print_proof(path: Path, data: Path) -> None:
     """Where a proof is, and how to check it."""
     command = shlex.join(["rowsparse", "verify", str(path), str(data)])
@@ -100,6 +131,8 @@ def _sentences(result: SelectionResult) -> list[str]:
 
     _, score, proof = words.summary(result)
     sentences = [score]
+    if result.holdout is not None:
+        sentences.append(words.holdout_sentence(result.holdout))
     if result.curve is not None:
         sentences.append(words.curve_sentence(result.curve))
     if result.stability is not None:

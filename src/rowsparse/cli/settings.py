@@ -15,6 +15,8 @@ from rowsparse.workflow.settings import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rowsparse.cli.options import CompareOptions, PathOptions, SelectOptions, TableOptions
 
 __all__ = [
@@ -32,7 +34,6 @@ _FLAGS = {
     "k": "-k",
     "image_shape": "--image",
     "n_jobs": "--jobs",
-    "write_reduced": "--transform",
     "list_selectors": "rowsparse methods",
 }
 
@@ -102,18 +103,34 @@ def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSet
 
 def select_settings(options: SelectOptions) -> SelectSettings:
     """What ``rowsparse select`` asks for."""
-    if options.proof and not options.certify:
-        raise InputError(
-            f"{setting('proof')} needs {setting('certify')}: without it there is nothing to write."
-        )
-    if options.proof and not options.proof.parent.is_dir():
-        raise InputError(f"{setting('proof')}: there is no folder {str(options.proof.parent)!r}.")
+    if options.proof:
+        _check_proof(options, options.proof)
     return SelectSettings(
         **_same_names(SelectSettings, options),
         k=_count(options.k),
         keep_proof=options.proof is not None,
         image_shape=_image_shape(options.image),
     )
+
+
+def _check_proof(options: SelectOptions, proof: Path) -> None:
+    """Refuse a file for the proof that would hold nothing, or overwrite something."""
+    from rowsparse.certificate.proof import proof_path
+
+    proof = proof_path(proof)
+    if not options.certify:
+        raise InputError(
+            f"{setting('proof')} needs {setting('certify')}: without it there is nothing to write."
+        )
+    if not proof.parent.is_dir():
+        raise InputError(f"{setting('proof')}: there is no folder {str(proof.parent)!r}.")
+    if proof.resolve() == options.data.resolve():
+        raise InputError(f"{setting('proof')} would overwrite the table {shown(str(proof))}.")
+    if proof.exists() and not options.force:
+        raise InputError(
+            f"{setting('proof')}: there is a file {shown(str(proof))} already: choose another, or "
+            f"overwrite it with {setting('force')}."
+        )
 
 
 def compare_settings(options: CompareOptions) -> CompareSettings:

@@ -16,6 +16,7 @@ from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
 
 if TYPE_CHECKING:
     from rowsparse.cli.options import CompareOptions, PathOptions, SelectOptions, TableOptions
+    from rowsparse.workflow.new_table import NewTable
     from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
     from rowsparse.workflow.settings import TableSettings
     from rowsparse.workflow.table import Table
@@ -31,23 +32,29 @@ def run_select(options: SelectOptions) -> int:
 
     settings = select_settings(options)
     reading = table_settings(options, keep_all=settings.image_shape is not None)
-    with _folder(options.folder), _display(options) as display:
+    _check_folder(options)
+    with _display(options) as display:
         table, seconds = _read(options.data, reading, display, "select")
+        holdout = options.holdout and _read_holdout(options.holdout, table)
         from rowsparse.workflow.proof_files import write_proof
         from rowsparse.workflow.reduced_table import write_reduced
+        from rowsparse.workflow.result_folder import result_folder
         from rowsparse.workflow.select import select
         from rowsparse.workflow.writing import write_selection
 
         result = _recorded(select(table, settings, progress=display), options, seconds)
+        if holdout:
+            result = _with_holdout(result, holdout)
         display("Writing the results")
         page = _page(options, "selection_page", result)
-        written = write_selection(options.folder, result)
-        if options.transform:
-            written.append(write_reduced(options.folder, table, result))
         proof = options.proof
-        if proof and result.proof is not None:
-            proof = write_proof(proof, result.proof, table, reading)
-        written += _write_page(options, page)
+        with result_folder(options.folder) as folder:
+            written = write_selection(folder, result)
+            if options.transform:
+                written.append(write_reduced(folder, table, result))
+            if proof and result.proof is not None:
+                proof = write_proof(proof, result.proof, table, reading)
+            written += _write_page(folder, page)
     if not options.quiet:
         from rowsparse.cli.printing import print_proof, print_selection
 
@@ -73,14 +80,17 @@ def run_compare(options: CompareOptions) -> int:
     from rowsparse.cli.settings import compare_settings, table_settings
 
     settings = compare_settings(options)
-    with _folder(options.folder), _display(options) as display:
+    _check_folder(options)
+    with _display(options) as display:
         table, seconds = _read(options.data, table_settings(options), display, "compare")
         from rowsparse.workflow.compare import compare
+        from rowsparse.workflow.result_folder import result_folder
         from rowsparse.workflow.writing import write_comparison
 
         result = _recorded(compare(table, settings, progress=display), options, seconds)
         page = _page(options, "comparison_page", result)
-        written = write_comparison(options.folder, result) + _write_page(options, page)
+        with result_folder(options.folder) as folder:
+            written = write_comparison(folder, result) + _write_page(folder, page)
     if not options.quiet:
         from rowsparse.cli.printing import print_comparison
 
@@ -94,14 +104,17 @@ def run_path(options: PathOptions) -> int:
     from rowsparse.cli.settings import path_settings, table_settings
 
     settings = path_settings(options)
-    with _folder(options.folder), _display(options) as display:
+    _check_folder(options)
+    with _display(options) as display:
         table, seconds = _read(options.data, table_settings(options), display, "path")
         from rowsparse.workflow.path import find_path
+        from rowsparse.workflow.result_folder import result_folder
         from rowsparse.workflow.writing import write_path
 
         result = _recorded(find_path(table, settings, progress=display), options, seconds)
         page = _page(options, "path_page", result)
-        written = write_path(options.folder, result) + _write_page(options, page)
+        with result_folder(options.folder) as folder:
+            written = write_path(folder, result) + _write_page(folder, page)
     if not options.quiet:
         from rowsparse.cli.printing import print_path
 
@@ -117,18 +130,11 @@ def _display(options: TableOptions) -> Iterator[Display]:
         yield display
 
 
-@contextmanager
-def _folder(out: Path) -> Iterator[None]:
-    """The folder for the results; removed on an error if it is new and empty."""
-    from rowsparse.workflow.writing import prepare_folder
+def _check_folder(options: TableOptions) -> None:
+    """Refuse the folder for the results before the work begins."""
+    from rowsparse.workflow.result_folder import check_folder
 
-    new = prepare_folder(out)
-    try:
-        yield
-    except BaseException:
-        if new and not any(out.iterdir()):
-            out.rmdir()
-        raise
+    check_folder(options.folder, options.data, force=options.force)
 
 
 def _read(
@@ -159,6 +165,34 @@ def _read(
         for helper in helpers:
             helper.join()
     return replace(table, sha256=found[0]), round(perf_counter() - started, 3)
+
+
+def _read_holdout(path: Path, table: Table) -> NewTable:
+    """The table that the selection is scored on; refused here, before the work, if it cannot be."""
+    from rowsparse.workflow.holdout import check_targets
+    from rowsparse.workflow.messages import InputError, setting
+    from rowsparse.workflow.new_table import open_table
+
+    if path.resolve() == table.path.resolve():
+        raise InputError(f"{setting('holdout')} must be another table than the one selected from.")
+    holdout = open_table(path)
+    check_targets(holdout, table.target.names)
+    return holdout
+
+
+def _with_holdout(result: SelectionResult, holdout: NewTable) -> SelectionResult:
+    """The result with its score on the holdout, or with a warning why there is none."""
+    from rowsparse.cli.settings import with_flags
+    from rowsparse.workflow.holdout import score_holdout
+    from rowsparse.workflow.messages import InputError
+
+    if result.model is None:
+        return result
+    try:
+        return replace(result, holdout=score_holdout(result.model, holdout))
+    except InputError as error:
+        sentence = f"No score on the holdout: {with_flags(error.message)}"
+        return replace(result, warnings=(*result.warnings, sentence))
 
 
 def _ignoring_errors(call: Callable[[], object]) -> None:
@@ -204,12 +238,12 @@ def _page(options: TableOptions, function: str, result: object) -> str | None:
     return page
 
 
-def _write_page(options: TableOptions, page: str | None) -> list[Path]:
+def _write_page(folder: Path, page: str | None) -> list[Path]:
     from rowsparse.workflow.writing import write_text
 
     if page is None:
         return []
-    path = options.folder / "report.html"
+    path = folder / "report.html"
     write_text(path, page)
     return [path]
 

@@ -71,7 +71,7 @@ def selection_page(result: SelectionResult) -> str:
         "selection.html.j2",
         result=result,
         title=f"{words.features(result.k, len(result.features))} that {words.purpose(result.data)}",
-        summary=words.summary(result),
+        summary=_summary(result),
         tiles=_tiles(result),
         most_rows=MOST_ROWS,
         most_drawn=MOST_DRAWN,
@@ -97,6 +97,12 @@ def selection_page(result: SelectionResult) -> str:
     )
 
 
+def _summary(result: SelectionResult) -> list[str]:
+    asked, reached, proof = words.summary(result)
+    held = [words.holdout_sentence(result.holdout)] if result.holdout else []
+    return [asked, reached, *held, proof]
+
+
 def _tiles(result: SelectionResult) -> list[Tile]:
     how = ", as cross-validation chose" if result.k_was_chosen else ""
     picked, what = words.picked_of(result)
@@ -112,6 +118,16 @@ def _tiles(result: SelectionResult) -> list[Tile]:
                 score(result.metric, result.score),
                 "; ".join(notes),
                 _TONES[result.verdict.level] if result.verdict else "",
+            )
+        )
+    if result.holdout is not None:
+        held = result.holdout
+        name = metric_name(held.metric)
+        tiles.append(
+            Tile(
+                f"{name[0].upper()}{name[1:]} on the holdout",
+                score(held.metric, held.score),
+                counted(held.n_samples, "sample"),
             )
         )
     value, note = words.certificate_label(result.certificate)

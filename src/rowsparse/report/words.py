@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Certificate,
         Confusion,
         DataSummary,
+        HoldoutScore,
         KCurve,
         ProgressPoint,
         SelectionResult,
@@ -47,6 +48,7 @@ __all__ = [
     "curve_sentence",
     "features",
     "has_course",
+    "holdout_sentence",
     "measured",
     "picked_of",
     "progress_sentence",
@@ -202,6 +204,19 @@ def _balanced(result: SelectionResult) -> str:
         f" Balanced accuracy, the mean share of each class that was right, is {percent(right)}, "
         f"and guessing gives {percent(1 / len(counts))}: the classes differ so much in size that "
         "the verdict goes by it."
+    )
+
+
+def holdout_sentence(holdout: HoldoutScore) -> str:
+    """How well the saved model predicts a table that took no part in the selection."""
+    reached = score(holdout.metric, holdout.score)
+    guess = "guessing the commonest class" if holdout.metric == "accuracy" else "guessing"
+    against = ""
+    if math.isfinite(holdout.chance) and holdout.metric != "r2":
+        against = f"; {guess} gives {score(holdout.metric, holdout.chance)}"
+    return (
+        f"On the {counted(holdout.n_samples, 'sample')} of {isolated(holdout.source)}, the "
+        f"{metric_name(holdout.metric)} of the saved model is {reached}{against}."
     )
 
 

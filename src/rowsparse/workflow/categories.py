@@ -13,12 +13,20 @@ from rowsparse._arrays import Array, Index
 from rowsparse._text import counted
 from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 
-__all__ = ["Encoded", "encode_text"]
+__all__ = ["Category", "Encoded", "encode_text"]
 
 # More different values than this are no categories.
 _MOST_VALUES = 50
 # A column is of numbers if more than this share of its values are.
 _MOSTLY = 0.8
+
+
+@dataclass(frozen=True)
+class Category:
+    """The values of a column of categories, sorted, and the most frequent of them."""
+
+    values: tuple[str, ...]
+    commonest: str
 
 
 @dataclass
@@ -35,6 +43,8 @@ class Encoded:
         The column of text that each column of X was made from.
     groups : dict of str to array of int
         Columns of X for each category of more than two values.
+    categories : dict of str to Category
+        The columns of text that were encoded.
     identifiers, constant : list of str
         Columns that are different, or the same, in every row.
     missing : dict of str to int
@@ -48,6 +58,7 @@ class Encoded:
     names: list[str] = field(default_factory=list)
     origins: list[str] = field(default_factory=list)
     groups: dict[str, Index] = field(default_factory=dict)
+    categories: dict[str, Category] = field(default_factory=dict)
     identifiers: list[str] = field(default_factory=list)
     constant: list[str] = field(default_factory=list)
     missing: dict[str, int] = field(default_factory=dict)
@@ -81,11 +92,13 @@ def encode_text(columns: dict[str, NDArray[Any]], *, impute: bool) -> Encoded:
             found.constant.append(name)
         else:
             _refuse_numbers(name, present)
+            commonest = min(counts, key=lambda level: (-counts[level], level))
             if len(present) < n:
                 found.missing[name] = n - len(present)
                 if not impute:
                     continue
-                values = _with_commonest(values, counts)
+                values = np.array([commonest if v is None else v for v in values], dtype=object)
+            found.categories[name] = Category(tuple(sorted(counts)), commonest)
             encoded.append(name)
             _encode(found, blocks, name, values, sorted(counts))
     found.X = np.column_stack(blocks) if blocks else found.X
@@ -106,11 +119,6 @@ def _encode(
     blocks.append(block)
     found.names += [f"{name}={level}" for level in levels]
     found.origins += [name] * len(levels)
-
-
-def _with_commonest(values: NDArray[Any], counts: Counter[str]) -> NDArray[Any]:
-    commonest = min(counts, key=lambda level: (-counts[level], level))
-    return np.array([commonest if value is None else value for value in values], dtype=object)
 
 
 def _refuse_numbers(name: str, present: list[str]) -> None:

@@ -47,14 +47,16 @@ def ranked(
     selector: Any,
     order: Index,
     units: Units,
-    forced: Mask,
     frequency: Any = None,
+    forced: Mask | None = None,
 ) -> tuple[RankedFeature, ...]:
     """One record for each selected column.
 
-    ``forced`` says which columns had to be selected; ``frequency`` is a fitted
-    StabilitySelection.
+    ``frequency`` is a fitted StabilitySelection, and ``forced`` says which of all columns had to
+    be selected.
     """
+    if forced is None:
+        forced = np.zeros(len(table.names), dtype=bool)
     effects, has_coef = _effects(table, selector, order, units)
     scores = np.asarray(selector.scores_, dtype=np.float64)
     features = []
@@ -91,7 +93,11 @@ def _effects(table: Table, selector: Any, order: Index, units: Units) -> tuple[A
     inverse = units.inv_scale[order]
     sd = np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
     if coef is not None and np.ndim(coef) in (1, 2) and np.shape(coef)[-1] == d:
-        return np.atleast_2d(coef)[:, order].T * sd[:, None], True
+        effects = np.atleast_2d(coef)[:, order].T * sd[:, None]
+        if effects.shape[1] == 1 and len(table.target.classes) == 2:
+            # Logistic regression has one row, for the second class.
+            effects = np.hstack([-effects, effects])
+        return effects, True
     Y = encode_targets(table.y, table.task).Y
     Z = (_dense_columns(table.X, order) - units.mean[order]) * inverse
     if table.task == "regression":

@@ -31,6 +31,7 @@ __all__ = [
     "checksum",
     "format_of",
     "load",
+    "pandas_values",
     "require_anndata",
 ]
 
@@ -107,15 +108,21 @@ def format_of(path: Path) -> str:
     return kind
 
 
-def load(path: Path) -> Loaded:
-    """Read a file, whatever its format."""
+def load(path: Path, *, with_target: bool = True) -> Loaded:
+    """Read a file, whatever its format.
+
+    ``with_target=False`` also reads a file of arrays without y.
+    """
     kind = format_of(path)
     if path.is_dir():
         raise InputError(f"{shown(path.name)} is a folder, not a file.")
     check_is_file(path)
     if path.stat().st_size == 0:
         raise InputError(f"{shown(path.name)} is empty.")
-    return _READERS[kind](path)
+    reader = _READERS[kind]
+    if not with_target and kind in ("npz", "mat"):
+        reader = partial(reader, with_target=False)
+    return reader(path)
 
 
 def check_is_file(path: Path) -> None:
@@ -169,7 +176,9 @@ def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
 
 
 # ------------------------------------------------------------------------------- NPZ and MAT
-def _arrays(path: Path, *, read: ArrayReader, targets: tuple[str, ...]) -> Loaded:
+def _arrays(
+    path: Path, *, read: ArrayReader, targets: tuple[str, ...], with_target: bool = True
+) -> Loaded:
     """X, y and perhaps feature_names, as features and labels."""
     file = shown(path.name)
     try:
@@ -177,9 +186,10 @@ def _arrays(path: Path, *, read: ArrayReader, targets: tuple[str, ...]) -> Loade
     except UnreadableFileError as error:
         raise InputError(f"{file} {error}") from None
     target = next((name for name in targets if name in arrays), None)
-    if "X" not in arrays or target is None:
+    if "X" not in arrays or (target is None and with_target):
         has = quoted(found) or "none"
-        raise InputError(f"{file} needs the arrays X and {targets[0]}; it has {has}.")
+        needs = f"arrays X and {targets[0]}" if with_target else "array X"
+        raise InputError(f"{file} needs the {needs}; it has {has}.")
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise InputError(
@@ -187,12 +197,12 @@ def _arrays(path: Path, *, read: ArrayReader, targets: tuple[str, ...]) -> Loade
         )
     if X.shape[0] == 0:
         raise InputError(f"X in {file} has no rows: at least two are needed.")
+    names = _names(path, arrays.get("feature_names"), X.shape[1])
+    if target is None:
+        return Loaded(matrix=X, names=names)
     y = _labels(file, target, arrays[target], X.shape)
-    return Loaded(
-        matrix=X,
-        names=_names(path, arrays.get("feature_names"), X.shape[1]),
-        labels={target: y} if y.ndim == 1 else {f"{target}{j}": y[:, j] for j in range(y.shape[1])},
-    )
+    labels = {target: y} if y.ndim == 1 else {f"{target}{j}": y[:, j] for j in range(y.shape[1])}
+    return Loaded(matrix=X, names=names, labels=labels)
 
 
 def _labels(file: str, name: str, y: Any, shape: tuple[int, int]) -> NDArray[Any]:
@@ -253,12 +263,12 @@ def _h5ad(path: Path) -> Loaded:
         notes.append(
             f"{repeated} variables share their name with an earlier one: a number was added."
         )
-    labels = {str(name): _obs_column(data.obs[name]) for name in data.obs.columns}
+    labels = {str(name): pandas_values(data.obs[name]) for name in data.obs.columns}
     matrix = sp.csr_array(data.X) if sp.issparse(data.X) else np.asarray(data.X)
     return Loaded(matrix=matrix, names=names, labels=labels, notes=notes)
 
 
-def _obs_column(column: Any) -> NDArray[Any]:
+def pandas_values(column: Any) -> NDArray[Any]:
     """A column of pandas as numbers, or as objects with None for what is missing."""
     if column.dtype.kind in "biuf" and not column.isna().any():
         return np.asarray(column.to_numpy())
@@ -282,7 +292,7 @@ def _numbered(names: list[str]) -> tuple[list[str], int]:
     return result, changed
 
 
-_READERS: dict[str, Callable[[Path], Loaded]] = {
+_READERS: dict[str, Callable[..., Loaded]] = {
     "csv": _text,
     "tsv": _text,
     "parquet": _parquet,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,42 +13,43 @@ import scipy.sparse as sp
 from rowsparse._files import write_whole
 from rowsparse.workflow.delimited import read_delimited, sniff
 from rowsparse.workflow.loading import format_of, load, require_anndata
-from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.polars_errors import require_polars
 from rowsparse.workflow.results import SelectionResult
 from rowsparse.workflow.table import Table
 
-__all__ = ["write_reduced"]
+__all__ = ["write_columns", "write_reduced"]
 
 
 def write_reduced(out: Path, table: Table, result: SelectionResult) -> Path:
-    """Write the targets, the identifiers and the selected columns as they are in the input.
-
-    The file is called ``reduced`` and has the suffix of the input.
-    """
-    kind = format_of(table.path)
-    packed = table.path.suffix.lower() == ".gz"
-    suffix = "".join(table.path.suffixes[-2:]) if packed else table.path.suffix
-    path = out / f"reduced{suffix}"
-    if path.resolve() == table.path.resolve():
-        raise InputError(
-            f"{setting('write_reduced')} would overwrite the input: choose another "
-            f"{setting('out')} than {out}."
-        )
+    """Write the targets, the identifiers and the selected columns as they are in the input."""
     chosen = {table.origin(feature.index) for feature in result.features}
-    write_whole(path, _WRITERS[kind](table, chosen))
+    return write_columns(out, table.path, {*chosen, *table.target.names, *table.identifiers})
+
+
+def write_columns(out: Path, table: Path, wanted: set[str]) -> Path:
+    """Write some columns of a file as they are there.
+
+    Parameters
+    ----------
+    out : Path
+        The folder; the file in it is called ``reduced`` and has the suffix of the table.
+    table : Path
+        The file.
+    wanted : set of str
+        The columns; names that the table does not have are ignored. Columns beside a matrix X,
+        which may be targets, are kept in any case.
+    """
+    packed = table.suffix.lower() == ".gz"
+    suffix = "".join(table.suffixes[-2:]) if packed else table.suffix
+    path = out / f"reduced{suffix}"
+    write_whole(path, _WRITERS[format_of(table)](table, wanted))
     return path
 
 
-def _kept(table: Table, chosen: set[str], columns: Sequence[str]) -> list[str]:
-    wanted = chosen | set(table.target.names) | set(table.identifiers)
-    return [name for name in columns if name in wanted]
-
-
-def _write_text_table(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
-    frame, _ = read_delimited(table.path, as_text=True)
-    part = frame.select(_kept(table, chosen, frame.columns))
-    data = part.write_csv(separator=sniff(table.path).separator).encode()
+def _write_text_table(table: Path, wanted: set[str]) -> Callable[[Path], Any]:
+    frame, _ = read_delimited(table, as_text=True)
+    part = frame.select([name for name in frame.columns if name in wanted])
+    data = part.write_csv(separator=sniff(table).separator).encode()
 
     def write(path: Path) -> None:
         packed = path.suffix.lower() == ".gz"
@@ -57,47 +58,50 @@ def _write_text_table(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
     return write
 
 
-def _write_frame(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
+def _write_frame(table: Path, wanted: set[str]) -> Callable[[Path], Any]:
     polars = require_polars()
-    parquet = format_of(table.path) == "parquet"
-    frame = polars.read_parquet(table.path) if parquet else load(table.path).frame
-    part = frame.select(_kept(table, chosen, frame.columns))
+    parquet = format_of(table) == "parquet"
+    frame = polars.read_parquet(table) if parquet else load(table).frame
+    part = frame.select([name for name in frame.columns if name in wanted])
     return part.write_parquet if parquet else part.write_ipc
 
 
-def _write_npz(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
-    arrays = _reduced_arrays(table, chosen)
+def _write_npz(table: Path, wanted: set[str]) -> Callable[[Path], Any]:
+    arrays = _reduced_arrays(table, wanted)
     return lambda path: np.savez_compressed(path, **arrays)
 
 
-def _write_mat(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
+def _write_mat(table: Path, wanted: set[str]) -> Callable[[Path], Any]:
     from scipy.io import savemat
 
-    arrays = _reduced_arrays(table, chosen)
+    arrays = _reduced_arrays(table, wanted)
     arrays["feature_names"] = np.array(arrays["feature_names"], dtype=object)
-    arrays["Y"] = np.atleast_2d(arrays.pop("y").T).T
+    if "y" in arrays:
+        arrays["Y"] = np.atleast_2d(arrays.pop("y").T).T
     return lambda path: savemat(path, arrays, do_compression=True)
 
 
-def _reduced_arrays(table: Table, chosen: set[str]) -> dict[str, Any]:
-    loaded = load(table.path)
-    columns = [j for j, name in enumerate(loaded.names) if name in chosen]
+def _reduced_arrays(table: Path, wanted: set[str]) -> dict[str, Any]:
+    loaded = load(table, with_target=False)
+    columns = [j for j, name in enumerate(loaded.names) if name in wanted]
     part = loaded.matrix[:, columns]
-    labels = list(loaded.labels.values())
-    return {
+    arrays = {
         "X": part.toarray() if sp.issparse(part) else part,
-        "y": labels[0] if len(labels) == 1 else np.column_stack(labels),
         "feature_names": np.array([loaded.names[j] for j in columns], dtype=str),
     }
+    labels = list(loaded.labels.values())
+    if labels:
+        arrays["y"] = labels[0] if len(labels) == 1 else np.column_stack(labels)
+    return arrays
 
 
-def _write_h5ad(table: Table, chosen: set[str]) -> Callable[[Path], Any]:
-    data = require_anndata().read_h5ad(table.path)
-    columns = [j for j, name in enumerate(load(table.path).names) if name in chosen]
+def _write_h5ad(table: Path, wanted: set[str]) -> Callable[[Path], Any]:
+    data = require_anndata().read_h5ad(table)
+    columns = [j for j, name in enumerate(load(table).names) if name in wanted]
     return data[:, columns].copy().write_h5ad
 
 
-_WRITERS: dict[str, Callable[[Table, set[str]], Callable[[Path], Any]]] = {
+_WRITERS: dict[str, Callable[[Path, set[str]], Callable[[Path], Any]]] = {
     "csv": _write_text_table,
     "tsv": _write_text_table,
     "parquet": _write_frame,

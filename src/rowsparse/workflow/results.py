@@ -10,6 +10,7 @@ from rowsparse._arrays import Array, Index
 if TYPE_CHECKING:
     from rowsparse.certificate import Proof
     from rowsparse.evaluation import SelectionCurve
+    from rowsparse.workflow.model import SavedModel
 
 __all__ = [
     "Alternative",
@@ -18,6 +19,7 @@ __all__ = [
     "Confusion",
     "DataSummary",
     "Distribution",
+    "HoldoutScore",
     "KCurve",
     "PathResult",
     "ProgressPoint",
@@ -198,6 +200,33 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class HoldoutScore:
+    """How well a saved model predicts a table that took no part in the selection.
+
+    Attributes
+    ----------
+    source : str
+        Name of the table.
+    n_samples : int
+    metric : str
+        The metric of ``score``.
+    score : float
+    chance : float
+        The score of a prediction without features: the most frequent class, or the mean, of the
+        table of the selection.
+    scores : dict of str to float
+        All metrics for such targets.
+    """
+
+    source: str
+    n_samples: int
+    metric: str
+    score: float
+    chance: float
+    scores: dict[str, float]
+
+
+@dataclass(frozen=True)
 class SelectionResult:
     """Result of :func:`rowsparse.workflow.select.select`.
 
@@ -256,6 +285,10 @@ class SelectionResult:
         How many of the k features had to be selected.
     verdict : Verdict or None
         Whether the score is better than that of guessing; None without a score.
+    model : SavedModel or None
+        The selection with a linear model, for other tables.
+    holdout : HoldoutScore or None
+        The score of that model on a table that took no part.
     """
 
     data: DataSummary
@@ -288,6 +321,8 @@ class SelectionResult:
     proof: Proof | None = None
     n_forced: int = 0
     verdict: Verdict | None = None
+    model: SavedModel | None = None
+    holdout: HoldoutScore | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rowsparse._arrays import Index
 from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._threads import one_blas_thread
 from rowsparse.selectors import StabilitySelection, stability
@@ -29,7 +30,9 @@ from rowsparse.workflow.feature_descriptions import (
     ranked,
     units_of,
 )
+from rowsparse.workflow.fit_model import fit_model
 from rowsparse.workflow.messages import InputError, one_line, setting
+from rowsparse.workflow.model import SavedModel
 from rowsparse.workflow.plan import Plan, make_plan
 from rowsparse.workflow.results import (
     Certificate,
@@ -166,8 +169,9 @@ class _Run:
             self.progress("Describing the features")
             units = units_of(table.X)
             among, alternatives = correlations(table, order, units)
-            features = ranked(table, selector, order, units, plan.forced, resampled)
+            features = ranked(table, selector, order, units, resampled, plan.forced)
             spread = distributions(table, order)
+        model = self.model(selector, order)
         return SelectionResult(
             data=replace(table.summary(), n_features=plan.n_units),
             method=plan.name,
@@ -199,6 +203,7 @@ class _Run:
             proof=selector.proof_ if plan.params.get("keep_proof") else None,
             n_forced=plan.n_forced,
             verdict=verdict,
+            model=model,
         )
 
     def warn(self, sentence: str) -> None:
@@ -272,6 +277,15 @@ class _Run:
         if self.plan.info.kind == "deep":
             return 0
         return _FEW_SUBSAMPLES if self.plan.table.is_large else _SUBSAMPLES
+
+    def model(self, selector: Any, order: Index) -> SavedModel | None:
+        """The linear model on the selected features, fitted to all samples."""
+        try:
+            with self.timer.step("model"):
+                return fit_model(self.plan.table, selector, order, self.plan.name)
+        except ValueError as error:
+            self.warn(f"No model is saved: {one_line(error)}")
+            return None
 
     def resampled(self, k: int) -> StabilitySelection | None:
         """How often each feature is selected from subsamples."""

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Index, Mask
-from rowsparse.workflow.categories import encode_text
+from rowsparse.workflow.categories import Category, encode_text
 from rowsparse.workflow.loading import Loaded, load
 from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 from rowsparse.workflow.missing_values import fill_missing
@@ -54,6 +54,10 @@ class Table:
         The features made from one column of categories, by its name.
     made_from : dict of int to str
         The column of categories that a feature was made from.
+    categories : dict of str to Category
+        The columns of text that features were made from.
+    impute : str or None
+        How missing values were filled; None if they are refused.
     identifiers : tuple of str
         Columns that only number or name the rows.
     notes : tuple of str
@@ -71,6 +75,8 @@ class Table:
     made_from: dict[int, str] = field(default_factory=dict)
     identifiers: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    categories: dict[str, Category] = field(default_factory=dict)
+    impute: str | None = None
     sha256: str = ""
 
     @property
@@ -279,7 +285,16 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings) -> Table:
     if not names:
         raise InputError("No column is left to select from: all are targets, text or constant.")
     return Table(
-        X, names, columns.target, path, groups, made_from, tuple(identifiers), tuple(notes)
+        X,
+        names,
+        columns.target,
+        path,
+        groups=groups,
+        made_from=made_from,
+        identifiers=tuple(identifiers),
+        notes=tuple(notes),
+        categories=text.categories,
+        impute=settings.impute,
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import InputError, Message, holding, quoted, setting, shown
 
-__all__ = ["TargetColumns", "find_columns", "find_targets", "read_targets"]
+__all__ = ["TargetColumns", "complete_target", "find_columns", "find_targets", "read_targets"]
 
 # Whole numbers with at most this many different values are classes.
 _MOST_CLASSES = 20
@@ -108,7 +108,7 @@ def read_targets(columns: dict[str, NDArray[Any]], task: str = "auto") -> Target
     task : {"auto", "classification", "multilabel", "regression"}
         What they hold, if known.
     """
-    columns = {name: _complete(name, values) for name, values in columns.items()}
+    columns = {name: complete_target(name, values) for name, values in columns.items()}
     if len(columns) > 1:
         return _several(columns, task)
     (name, values), *_ = columns.items()
@@ -169,7 +169,7 @@ def _is_continuous(values: NDArray[Any]) -> bool:
     return different > 2 and different > min(_MOST_CLASSES, values.size / 2)
 
 
-def _complete(name: str, values: NDArray[Any]) -> NDArray[Any]:
+def complete_target(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """The values of a target, whole numbers as integers and text as text; refused if any misses."""
     if values.dtype.kind == "O":
         absent = np.array([value is None or value != value for value in values])

@@ -1,4 +1,4 @@
-"""Files with the results: features.csv, comparison.csv, path.csv and result.json."""
+"""Files with the results: features.csv, comparison.csv, path.csv, predictions.csv and JSON."""
 
 from __future__ import annotations
 
@@ -10,30 +10,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
 
 from rowsparse._files import write_whole
+from rowsparse.workflow.model import MODEL_FILE, SavedModel
+from rowsparse.workflow.new_table import NewTable
 from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
 
 __all__ = [
-    "prepare_folder",
     "write_comparison",
     "write_path",
+    "write_predictions",
     "write_selection",
     "write_text",
 ]
-
-
-def prepare_folder(out: Path) -> bool:
-    """Make a folder and check that it can be written to; True if it is new."""
-    new = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
-    with TemporaryFile(dir=out):
-        pass
-    return new
 
 
 def write_text(path: Path, text: str) -> None:
@@ -47,7 +39,10 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_selection(out: Path, result: SelectionResult) -> list[Path]:
-    """Write features.csv, with a row for each feature, and result.json."""
+    """Write features.csv, with a row for each feature, result.json, and the model if there is one.
+
+    The model is for :class:`rowsparse.workflow.model.SavedModel`.
+    """
     header = ["rank", "feature", "column", "score", "frequency"]
     header += ["frequency_low", "frequency_high", "speaks_for", "forced"]
     width = max((len(feature.coefficients) for feature in result.features), default=0)
@@ -82,6 +77,7 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
         "verdict": result.verdict and asdict(result.verdict),
         "n_forced": result.n_forced,
         "stability": result.stability,
+        "holdout": result.holdout and asdict(result.holdout),
         "curve": result.curve and asdict(result.curve),
         "confusion": result.confusion and asdict(result.confusion),
         "alternatives": {
@@ -89,7 +85,20 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
             for feature, others in zip(result.features, result.alternatives, strict=True)
         },
     }
-    return [_csv(out / "features.csv", header, rows), _json(out, result, record)]
+    written = [_csv(out / "features.csv", header, rows), _json(out, result, record)]
+    if result.model is not None:
+        written.append(out / MODEL_FILE)
+        write_text(written[-1], result.model.to_json())
+    return written
+
+
+def write_predictions(out: Path, model: SavedModel, table: NewTable) -> Path:
+    """Write predictions.csv: the identifiers of the rows, and a column for each target."""
+    predicted = np.atleast_2d(model.predict(table).T).T
+    identifiers = [name for name in model.identifiers if name in set(table.target_names)]
+    columns = table.as_written(identifiers)
+    header = [*identifiers, *(f"predicted {name}" for name in model.targets)]
+    return _csv(out / "predictions.csv", header, zip(*columns, *predicted.T.tolist(), strict=True))
 
 
 def write_comparison(out: Path, result: ComparisonResult) -> list[Path]:

@@ -49,7 +49,7 @@ def test_a_sample_far_off_costs_newton_steps_no_iterations(seed):
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("labels", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_topk_certifies_its_robust_fit_with_a_sample_far_off(labels):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((15, 25))

@@ -39,8 +39,13 @@ def least_squares_exchange(design, Y, k):
         state.add(p)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.5])
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    ("classes", "gamma"),
+    [
+        (2, 0.0),
+        *(pytest.param(c, g, marks=pytest.mark.long) for c, g in ((2, 0.5), (3, 0.0), (3, 0.5))),
+    ],
+)
 def test_against_enumeration_of_all_supports(classes, gamma):
     reached = 0
     for seed in range(4):

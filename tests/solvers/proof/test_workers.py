@@ -128,6 +128,7 @@ class AfterTasks(Deadline):
         return 0.0 if self._pools and self._pools[0].n_tasks > 20 else np.inf
 
 
+@pytest.mark.long
 def test_the_deadline_ends_the_processes_and_leaves_a_bound(pools):
     X, Y = hard_problem()
     proof = prove(X, Y, 10, 1.0, n_jobs=2, deadline=AfterTasks(pools))

@@ -185,6 +185,7 @@ def test_monitor_sees_each_objective_and_stops():
     assert not answer.converged
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "p", "floor", "residue"),
     [

@@ -32,6 +32,7 @@ def test_published_search_ends(p):
     assert np.isfinite(answer.W).all()
 
 
+@pytest.mark.long
 def test_the_printed_iteration_is_given_up_where_it_wanders_about():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 61)) * 10.0 ** rng.integers(-30, 31, size=61)

@@ -8,8 +8,10 @@ import numpy as np
 
 from rowsparse._deadline import Deadline
 from rowsparse.design import make_design
+from rowsparse.solvers.losses.logistic import LogisticLoss
 from rowsparse.solvers.solution import silent
 from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
+from rowsparse.solvers.subset.logistic import search_logistic
 from rowsparse.solvers.subset.path import solve_path
 from rowsparse.solvers.subset.rules import Rules
 from rowsparse.solvers.subset.search import search
@@ -101,4 +103,41 @@ def path_of(X, Y, k_max, ridge=0.5, *, include=(), exclude=(), groups=None, n_re
         groups=groups,
         n_restarts=n_restarts,
         seed=seed,
+    )
+
+
+def logistic_loss(seed, n=30, d=10, c=1, fit_intercept=True, weighted=False):
+    """Labels that depend on the first columns, and the loss on them."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) @ (np.eye(d) + 0.4 * rng.standard_normal((d, d)))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    Y = (X[:, :4] @ rng.standard_normal((4, c)) + rng.standard_normal((n, c)) > 0.2).astype(float)
+    Y[:2] = [[0.0], [1.0]]  # no constant column
+    omega = rng.integers(1, 4, n).astype(float) if weighted else np.ones(n)
+    return LogisticLoss(design_of(X), Y, omega, fit_intercept)
+
+
+def logistic_objective(loss, S, ridge):
+    return loss.refit(np.array(sorted(S), dtype=np.intp), penalty=ridge, tol=1e-10).objective
+
+
+def logistic_rules(problem, k, include=(), exclude=()):
+    return Rules.of(problem, k, include, exclude, 1e-10)
+
+
+def searched_logistic(
+    loss, k, *, ridge=1.0, include=(), exclude=(), n_restarts=20, seed=0, n_jobs=None, **options
+):
+    """``search_logistic`` with the settings of a test filled up."""
+    options = {"deadline": Deadline(None), **options}
+    return search_logistic(
+        loss,
+        k,
+        ridge=ridge,
+        include=include,
+        exclude=exclude,
+        n_restarts=n_restarts,
+        seed=seed,
+        n_jobs=n_jobs,
+        **options,
     )

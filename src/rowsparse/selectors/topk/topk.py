@@ -19,18 +19,15 @@ from rowsparse.selectors.base.sample import number_to_select
 from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
+from rowsparse.selectors.topk.logistic import solve_logistic
+from rowsparse.selectors.topk.solution import no_proof, solution_of
 from rowsparse.solvers.l21.robust import robust_topk
 from rowsparse.solvers.proof.prover import ProverResult, certify
-from rowsparse.solvers.solution import Solution, relative_gap, scores_with_closeness
+from rowsparse.solvers.solution import Solution, relative_gap
 from rowsparse.solvers.subset.search import SearchResult, search, with_support
 
 # Share of the objective of no features below which a fit is perfect.
 _PERFECT = 1e-10
-
-
-def _no_proof(objective: float) -> dict[str, Any]:
-    """What is known without a proof: an objective is not negative."""
-    return {"status_": "heuristic", "lower_bound_": 0.0, "gap_": objective}
 
 
 @register("topk", kind="sparse", reference="this library")
@@ -45,8 +42,8 @@ class TopK(LinearSelector):
     columns of X'X for the features that were ever selected is computed.
 
     TopK is a selector and not a predictor: ``coef_`` and ``intercept_`` are the ridge
-    regression refitted on the selected features, which says how they were judged. Fit a model
-    of your own on what :meth:`transform` returns.
+    regression (or logistic regression) refitted on the selected features, which says how they
+    were judged. Fit a model of your own on what :meth:`transform` returns.
 
     Parameters
     ----------
@@ -54,11 +51,16 @@ class TopK(LinearSelector):
         How many features to keep; a float between 0 and 1 is a share of all. With
         ``feature_groups``, how many groups.
     alpha : float, default=0.5
-        Ridge, per sample: the weight of ||W||_F^2 is ``alpha`` times the sum of the sample
-        weights. It counts on standardised columns unless ``standardize=False``.
-    loss : {"squared", "l21"}, default="squared"
+        Ridge, per sample: the weight of ||W||_F^2, or with the logistic loss of half of it, is
+        ``alpha`` times the sum of the sample weights. It counts on standardised columns unless
+        ``standardize=False``. The logistic loss usually wants less: try 0.125, and 0.005 for
+        word counts.
+    loss : {"squared", "l21", "logistic"}, default="squared"
         "l21" sums the norms of the residuals of the samples instead of their squares, which
-        bounds the influence of outliers; it has no ridge.
+        bounds the influence of outliers; it has no ridge. "logistic", for classes and labels,
+        is the negative log-likelihood of logistic regression: of the second of two classes; of
+        several classes each against the rest, or of each label, summed. It has no
+        ``certify`` and no ``feature_groups``.
     gamma : float, default=0.0
         For ``loss="l21"``: weight of the sum of the row norms of W.
     {constraints}
@@ -94,6 +96,7 @@ class TopK(LinearSelector):
         For a selected feature, how much the objective rises without it; for the others, on a
         scale below these, how much it would fall with them.
     {model}
+        With the logistic loss they are those of logistic regression, for two classes one row.
     objective_ : float
         The objective at ``coef_``, of W in units of the standardised columns.
     history_, n_iter_ : array and int
@@ -139,7 +142,7 @@ class TopK(LinearSelector):
     gap_attributes = ("gap_", "refit_gap_")
 
     allowed: ClassVar[Allowed] = {
-        "loss": OneOf(("squared", "l21")),
+        "loss": OneOf(("squared", "l21", "logistic")),
         "alpha": Number(low=0.0),
         "gamma": Number(low=0.0),
         "certify": Flag(),
@@ -189,11 +192,11 @@ class TopK(LinearSelector):
         self.random_state = random_state
 
     def _check_combinations(self) -> None:
-        if self.loss == "squared" and self.gamma > 0:
-            raise ValueError("gamma is for loss='l21': with loss='squared' the penalty is alpha.")
-        if self.loss == "l21" and self.feature_groups is not None:
+        if self.loss != "l21" and self.gamma > 0:
+            raise ValueError(f"gamma is for loss='l21': with loss={self.loss!r} use alpha.")
+        if self.loss != "squared" and self.feature_groups is not None:
             raise ValueError("feature_groups are for loss='squared' only.")
-        if self.certify and (self.loss == "l21" or self.feature_groups is not None):
+        if self.certify and (self.loss != "squared" or self.feature_groups is not None):
             raise ValueError("certify is for loss='squared' without feature_groups only.")
 
     def _number_to_select(self, d: int) -> int:
@@ -205,7 +208,7 @@ class TopK(LinearSelector):
         return number_to_select(self.n_features_to_select, n_groups, "groups")
 
     def _objective_power(self) -> int:
-        return 1 if self.loss == "l21" else 2
+        return 2 if self.loss == "squared" else 1
 
     def _dimensions(self) -> dict[str, Dimension]:
         return {"alpha": Dimension(x=2), "gamma": Dimension(x=1)}
@@ -216,6 +219,16 @@ class TopK(LinearSelector):
         asked.check(problem.k)
         if self.loss == "l21":
             return self._solve_robust(problem, asked)
+        if self.loss == "logistic":
+            return solve_logistic(
+                problem,
+                asked,
+                alpha=self.alpha,
+                n_restarts=self.n_restarts,
+                seed=int(generator(self.random_state).integers(2**31)),
+                n_jobs=self.n_jobs,
+                deadline=Deadline(self.time_limit),
+            )
         centred, mean = problem.squared()
         ridge = float(problem.scaled("alpha", self.alpha) * problem.n_samples)
         solution = self._solve_squared(centred, asked, ridge)
@@ -236,7 +249,7 @@ class TopK(LinearSelector):
             rng=generator(self.random_state),
             monitor=problem.monitor,
         )
-        solution.attributes |= _no_proof(solution.objective)
+        solution.attributes |= no_proof(solution.objective)
         return solution
 
     def _solve_squared(self, problem: LinearProblem, asked: Constraints, ridge: float) -> Solution:
@@ -258,21 +271,7 @@ class TopK(LinearSelector):
         )
         self._warn_if_perfect(problem, result)
         result, certificate = self._certified(problem, asked, ridge, result, deadline)
-        W = np.zeros((problem.design.shape[1], problem.Y.shape[1]))
-        W[result.support] = result.V
-        costs = np.zeros((W.shape[0], 1))
-        costs[result.support, 0] = result.costs
-        return Solution(
-            W=W,
-            b=np.zeros(W.shape[1]),
-            objective=result.objective,
-            history=result.history,
-            n_iter=result.history.size,
-            converged=True,
-            scores=scores_with_closeness(costs, result.gains, result.support),
-            support=result.support,
-            attributes={"n_starts_": result.n_starts, **certificate},
-        )
+        return solution_of(result, certificate)
 
     def _certified(
         self,
@@ -284,7 +283,7 @@ class TopK(LinearSelector):
     ) -> tuple[SearchResult, dict[str, Any]]:
         """The result, improved if a proof found better, and what is proven of it."""
         if not self.certify:
-            return result, _no_proof(result.objective)
+            return result, no_proof(result.objective)
         proof = certify(
             problem.design,
             problem.Y,

@@ -15,7 +15,7 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse.rows import row_norms, top_rows
 from rowsparse.solvers.blocks.fit import BlockFit, BlockState
-from rowsparse.solvers.losses.base import Loss
+from rowsparse.solvers.losses.base import BlockLoss
 from rowsparse.solvers.solution import (
     Monitor,
     Solution,
@@ -77,7 +77,7 @@ class WorkingSetSolver:
     Once the monitor has asked to stop, further calls return what there is.
     """
 
-    def __init__(self, loss: Loss, *, max_iter: int, monitor: Monitor = silent) -> None:
+    def __init__(self, loss: BlockLoss, *, max_iter: int, monitor: Monitor = silent) -> None:
         self.loss = loss
         self.max_iter = max_iter
         self.monitor = monitor

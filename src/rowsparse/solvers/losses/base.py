@@ -41,6 +41,13 @@ class Loss(Protocol):
     def dual_value(self, Theta: Array) -> float:
         """-f*(-Theta) = min_P f(P) + <Theta, P>, for a Theta at which it is finite."""
 
+    def refit(self, support: Index, *, penalty: float, tol: float) -> SupportFit:
+        """The best coefficients on a support, with the penalty that goes with the loss."""
+
+
+class BlockLoss(Loss, Protocol):
+    """A loss with the penalty ||W||_21, as a solver by working sets needs it."""
+
     def dual_point(self, Theta: Array, penalty: float) -> tuple[Array, Array, float]:
         """Theta made feasible for f + penalty ||W||_21, its scores before, its value after.
 
@@ -54,9 +61,6 @@ class Loss(Protocol):
         self, Z: Array, penalty: float, tol: float, state: BlockState | None
     ) -> BlockFit:
         """Minimise f + penalty ||W||_21 on the columns Z to a relative duality gap of tol."""
-
-    def refit(self, support: Index, *, penalty: float, tol: float) -> SupportFit:
-        """The best coefficients on a support, with the penalty that goes with the loss."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from rowsparse.design import Design
 from rowsparse.rows import row_norms
 from rowsparse.solvers.l21.penalty_search import search_penalty
 from rowsparse.solvers.l21.working_set import WorkingSetFit, WorkingSetSolver, as_solution
-from rowsparse.solvers.losses.base import Loss
+from rowsparse.solvers.losses.base import BlockLoss
 from rowsparse.solvers.losses.reduction import Reduction
 from rowsparse.solvers.losses.squared import SquaredLoss
 from rowsparse.solvers.solution import Monitor, Solution, silent
@@ -140,7 +140,7 @@ def _fit_squared_norm(worker: WorkingSetSolver, gamma: float, tol: float) -> Wor
     return best
 
 
-def _certified(fit: WorkingSetFit, loss: Loss, gamma: float, tol: float) -> WorkingSetFit:
+def _certified(fit: WorkingSetFit, loss: BlockLoss, gamma: float, tol: float) -> WorkingSetFit:
     """A solution of the l2,1 problem as one of the squared form, with the gap of that form.
 
     Its dual is <Y, T> - 1/2 ||T||_F^2 - max_j ||z_j' T||^2 / (2 gamma); T is the best multiple of

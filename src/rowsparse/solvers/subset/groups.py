@@ -16,7 +16,7 @@ from scipy.linalg import solve_triangular
 from rowsparse._arrays import Array, Index
 from rowsparse.solvers.subset.features import FeatureSearch
 from rowsparse.solvers.subset.gram import GramProblem, first_best, safe_ratio
-from rowsparse.solvers.subset.local_search import LocalOptimum, LocalSearch
+from rowsparse.solvers.subset.local_search import LocalOptimum, SquaredSearch
 from rowsparse.solvers.subset.rules import Rules
 from rowsparse.solvers.subset.support import SupportState
 
@@ -24,7 +24,9 @@ from rowsparse.solvers.subset.support import SupportState
 _ENTRIES = 1 << 22
 
 
-def local_search(problem: GramProblem, rules: Rules, groups: Sequence[Index] | None) -> LocalSearch:
+def local_search(
+    problem: GramProblem, rules: Rules, groups: Sequence[Index] | None
+) -> SquaredSearch:
     """The search over features, or over groups if any has more than one."""
     if groups is None or all(len(group) == 1 for group in groups):
         if groups is not None:

@@ -75,5 +75,9 @@ class LocalSearch(Protocol):
     def support(self, units: Sequence[int], k: int) -> Index:
         """The features of exactly k units: fixed ones, ``units``, then the strongest others."""
 
+
+class SquaredSearch(LocalSearch, Protocol):
+    """A local search for the squared loss."""
+
     def state(self, support: Index) -> SupportState:
         """The refitted problem on a support."""

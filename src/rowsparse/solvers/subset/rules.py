@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from rowsparse._arrays import Index, Mask
 from rowsparse._deadline import NO_DEADLINE, Deadline
-from rowsparse.solvers.subset.gram import GramProblem
+from rowsparse.design import Design
 
-# An exchange must gain more than this many rounding errors of ||Y||^2.
+# An exchange must gain more than this many rounding errors of the objective without features.
 _ROUNDING = 16
+
+
+class SubsetProblem(Protocol):
+    """What the rules of a search depend on."""
+
+    @property
+    def design(self) -> Design:
+        """X."""
+
+    @property
+    def eps(self) -> float:
+        """The relative rounding error of the data."""
+
+    @property
+    def total(self) -> float:
+        """The objective of selecting nothing."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +62,15 @@ class Rules:
     @classmethod
     def of(
         cls,
-        problem: GramProblem,
+        problem: SubsetProblem,
         k: int,
         include: Sequence[int],
         exclude: Sequence[int],
         tol: float,
         deadline: Deadline = NO_DEADLINE,
     ) -> Rules:
-        """Rules for a problem; ``tol`` is the least gain of an exchange as a share of ||Y||^2."""
-        excluded: Mask = np.zeros(problem.diagonal.size, dtype=bool)
+        """Rules for a problem; ``tol`` is the least gain of an exchange as a share of its total."""
+        excluded: Mask = np.zeros(problem.design.shape[1], dtype=bool)
         excluded[list(exclude)] = True
         allowed = (problem.design.column_norms() > 0) & ~excluded
         allowed[list(include)] = False

@@ -38,8 +38,8 @@ class SearchResult:
         The features, sorted.
     objective : float
         The least objective on them, computed from the columns themselves.
-    V : array of shape (len(support), c)
-        The coefficients there.
+    V, b : arrays of shape (len(support), c) and (c,)
+        The coefficients and intercepts there; centred data have intercepts of zero.
     costs : array of shape (len(support),)
         How much the objective rises without each of them.
     gains : array of shape (d,)
@@ -55,6 +55,7 @@ class SearchResult:
     support: Index
     objective: float
     V: Array
+    b: Array
     costs: Array
     gains: Array
     n_starts: int
@@ -128,6 +129,7 @@ def search(
         support=support,
         objective=objective,
         V=V,
+        b=np.zeros(Y.shape[1]),
         costs=costs,
         gains=gains,
         n_starts=outcome.n_starts,

@@ -1,0 +1,228 @@
+"""The logistic loss, and logistic regression with a ridge on a support."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import entr, expit
+
+from rowsparse._arrays import Array, Index
+from rowsparse.design import Design
+from rowsparse.solvers.losses.base import SupportFit
+
+# Most Newton steps, and halvings of one of them.
+_MAX_STEPS, _MAX_HALVINGS = 100, 40
+# The share of the decrease that the quadratic model promises, by which a step must lower the loss.
+_ARMIJO = 1e-4
+# What is added to the diagonal of a Hessian matrix, as a share of it, so that it can be inverted.
+_DAMPING = 1e-13
+# A fit is given up if it stays above a limit even with so many times the decrease expected.
+_HOPE = 2.0
+# The intercept of a label that all samples share: its probability is 1 but for rounding.
+_CERTAIN = 37.0
+
+
+@dataclass(frozen=True)
+class NewtonFit:
+    """Coefficients of logistic regressions on some columns.
+
+    Attributes
+    ----------
+    W, b : arrays of shape (k, c) and (c,)
+        Coefficients and intercepts.
+    P : array of shape (n, c)
+        The predictions ZW + 1b', on the scale of the logits.
+    objective : float
+        The loss with (ridge / 2) ||W||_F^2.
+    decrement : float
+        What a further Newton step promises to take off the objective.
+    converged : bool
+        Whether that is within the tolerance; False for a fit that was given up.
+    """
+
+    W: Array
+    b: Array
+    P: Array
+    objective: float
+    decrement: float
+    converged: bool
+
+
+@dataclass(frozen=True)
+class LogisticLoss:
+    """sum_i omega_i sum_c log(1 + exp(p_ic)) - y_ic p_ic, for labels Y of 0 and 1.
+
+    One column is binary logistic regression. Several columns are as many binary problems: the
+    labels of multi-label data, or several classes one against the rest. If b is free, no column of
+    Y may be constant.
+    """
+
+    design: Design
+    Y: Array
+    omega: Array
+    fit_intercept: bool
+
+    @cached_property
+    def at_zero(self) -> float:
+        """The least loss with W = 0."""
+        return self.value(np.broadcast_to(self.null_intercept(), self.Y.shape))
+
+    def null_intercept(self) -> Array:
+        """The best b for W = 0."""
+        if not self.fit_intercept:
+            return np.zeros(self.Y.shape[1])
+        ones = self.omega @ self.Y
+        return np.asarray(np.log(ones) - np.log(self.omega @ (1.0 - self.Y)))
+
+    def value(self, P: Array) -> float:
+        return float(self.column_values(P).sum())
+
+    def column_values(self, P: Array) -> Array:
+        """The loss of every column."""
+        # log(1 + exp(p)) - y p is log(1 + exp(-p)) for y = 1 and log(1 + exp(p)) for y = 0.
+        return np.asarray(self.omega @ np.logaddexp(0.0, np.where(self.Y > 0.5, -P, P)))
+
+    def gradient(self, P: Array) -> Array:
+        return self.omega[:, None] * (expit(P) - self.Y)
+
+    def curvature(self, P: Array) -> Array:
+        """omega_i p (1 - p), with p the probabilities: the second derivatives."""
+        return np.asarray(self.omega[:, None] * expit(P) * expit(-P))
+
+    def dual_value(self, Theta: Array) -> float:
+        """The entropy of the probabilities Q = Y - Theta / omega, which must be in [0, 1]."""
+        Q = np.clip(self.Y - Theta / self.omega[:, None], 0.0, 1.0)
+        return float(self.omega @ (entr(Q) + entr(1.0 - Q)).sum(axis=1))
+
+    def refit(self, support: Index, *, penalty: float, tol: float) -> SupportFit:
+        """Logistic regression with penalty/2 ||W||_F^2 on a support.
+
+        ``gap`` is the duality gap or, without a penalty, what the last Newton step promised.
+        """
+        Z = self.design.double_columns(support)
+        fit = self.fit(Z, ridge=penalty, tol=tol)
+        Theta = -self.gradient(fit.P)
+        gap = fit.decrement
+        if penalty > 0:
+            products = Z.T @ Theta
+            dual = self.dual_value(Theta) - float(np.vdot(products, products)) / (2.0 * penalty)
+            gap = max(fit.objective - dual, 0.0)
+        return SupportFit(support, fit.W, fit.b, fit.objective, Theta, gap, fit.converged)
+
+    def fit(
+        self,
+        Z: Array,
+        *,
+        ridge: float,
+        tol: float,
+        start: tuple[Array, Array] | None = None,
+        limit: float = np.inf,
+    ) -> NewtonFit:
+        """Minimise the loss with ridge/2 ||W||_F^2 on the columns Z by Newton's method.
+
+        Steps are halved, for each column of Y by itself, until they lower the loss. Without a
+        ridge, and where the columns separate the labels, coefficients grow until the loss is
+        nearly zero.
+
+        Parameters
+        ----------
+        Z : array of shape (n, k)
+            Columns in double precision.
+        ridge, tol : float
+            The weight, and the decrease of the objective at which to stop, as a share of the loss
+            of W = 0.
+        start : (W, b), optional
+            Where to begin; default W = 0.
+        limit : float
+            Fits that cannot reach an objective below this are given up.
+        """
+        k = Z.shape[1]
+        if self.fit_intercept:
+            Z = np.column_stack([Z, np.ones(Z.shape[0])])
+        weights = np.zeros((Z.shape[1], 1))
+        weights[:k] = ridge
+        W, b = (np.zeros((k, self.Y.shape[1])), self.null_intercept()) if start is None else start
+        V = np.vstack([W, b]) if self.fit_intercept else W.copy()
+        P = Z @ V
+        values = self._column_objectives(P, V, weights)
+        enough, decrement, converged = tol * self.at_zero, 0.0, False
+        for _ in range(_MAX_STEPS):
+            slope, step = self._newton_step(Z, P, V, weights)
+            decreases = np.maximum(np.einsum("jc,jc->c", slope, step), 0.0) / 2.0
+            decrement = float(decreases.sum())
+            if values.sum() - _HOPE * decrement >= limit:
+                break
+            V, P, moved = self._line_search(Z @ step, step, V, P, values, decreases, weights)
+            values = np.minimum(values, moved)
+            # The step was taken all the same: it squares the error.
+            converged = decrement <= enough
+            if converged:
+                break
+        b = V[k] if self.fit_intercept else np.zeros(V.shape[1])
+        return NewtonFit(V[:k], b, P, float(values.sum()), decrement, converged)
+
+    def _column_objectives(self, P: Array, V: Array, weights: Array) -> Array:
+        return self.column_values(P) + 0.5 * (weights * V**2).sum(axis=0)
+
+    def _newton_step(self, Z: Array, P: Array, V: Array, weights: Array) -> tuple[Array, Array]:
+        """The gradient in V, and the Newton step."""
+        Q = expit(P)
+        slope = Z.T @ (self.omega[:, None] * (Q - self.Y)) + weights * V
+        curvature = self.omega[:, None] * (Q * (1.0 - Q))
+        step = np.empty_like(slope)
+        for c, h in enumerate(curvature.T):
+            H = (Z.T * h) @ Z
+            diagonal = np.einsum("jj->j", H)
+            diagonal += weights[:, 0]
+            diagonal += _DAMPING * max(float(diagonal.max(initial=0.0)), 1e-300)
+            step[:, c] = np.linalg.solve(H, slope[:, c])
+        return slope, step
+
+    def _line_search(
+        self,
+        direction: Array,
+        step: Array,
+        V: Array,
+        P: Array,
+        values: Array,
+        decreases: Array,
+        weights: Array,
+    ) -> tuple[Array, Array, Array]:
+        """V, P and the objectives of the columns after the step, halved where necessary."""
+        length = np.ones(V.shape[1])
+        slack = 1e-15 * np.abs(values)
+        for _ in range(_MAX_HALVINGS):
+            V_new, P_new = V - length * step, P - length * direction
+            moved = self._column_objectives(P_new, V_new, weights)
+            short = moved > values - 2.0 * _ARMIJO * length * decreases + slack
+            if not short.any():
+                return V_new, P_new, moved
+            length[short] /= 2.0
+        # Rounding hides what is left to gain.
+        length[short] = 0.0
+        V_new, P_new = V - length * step, P - length * direction
+        return V_new, P_new, self._column_objectives(P_new, V_new, weights)
+
+
+@dataclass(frozen=True)
+class VaryingLabels:
+    """The columns of Y that are not constant, and the intercepts of the others.
+
+    With a free intercept the loss of a constant column is zero for W = 0 and an infinite b.
+    """
+
+    varying: Index
+    certain: Array
+
+    @classmethod
+    def of(cls, Y: Array, fit_intercept: bool) -> VaryingLabels:
+        constant = np.all(Y[:1] == Y, axis=0) & fit_intercept
+        return cls(np.flatnonzero(~constant), np.where(Y[0] > 0.5, _CERTAIN, -_CERTAIN))
+
+    def expand(self, W: Array, b: Array) -> tuple[Array, Array]:
+        """(W, b) of the varying columns for all of them."""
+        full, intercepts = np.zeros((W.shape[0], self.certain.size)), self.certain.copy()
+        full[:, self.varying], intercepts[self.varying] = W, b
+        return full, intercepts

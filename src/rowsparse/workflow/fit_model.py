@@ -1,0 +1,125 @@
+"""The model that is saved with a selection: a linear one, fitted to the selected features."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from rowsparse._arrays import Array, Index
+from rowsparse.workflow.cross_validation import judges
+from rowsparse.workflow.model import LinearModel, SavedColumn, SavedFeature, SavedModel
+from rowsparse.workflow.table import Table
+
+__all__ = ["fit_model", "linear_model"]
+
+
+def fit_model(table: Table, selector: Any, order: Index, method: str) -> SavedModel:
+    """Fit the linear model of the cross-validation to all samples of a table.
+
+    Parameters
+    ----------
+    table : Table
+    selector : object
+        Fitted to the table.
+    order : array of int
+        The selected features, strongest first.
+    method : str
+        Name of the selector.
+    """
+    X = _dense(table.X, order)
+    name, judge = next(iter(judges(table.task, X.shape[0]).items()))
+    scaler, judge = StandardScaler().fit(X), clone(judge)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        judge.fit(scaler.transform(X), table.y)
+    origins = {int(j): table.origin(int(j)) for j in order}
+    features = tuple(
+        SavedFeature(
+            name=table.names[j],
+            column=origin,
+            value=table.names[j].removeprefix(f"{origin}=") if j in table.made_from else None,
+            mean=float(mean),
+            scale=float(scale),
+        )
+        for (j, origin), mean, scale in zip(
+            origins.items(), scaler.mean_, scaler.scale_, strict=True
+        )
+    )
+    columns = dict.fromkeys(origins.values())
+    return SavedModel(
+        method=method,
+        task=table.task,
+        targets=table.target.names,
+        classes=tuple(judge.classes_.tolist()) if table.task == "classification" else (),
+        guess=_guess(table),
+        identifiers=table.identifiers,
+        columns=tuple(_column(table, column, X, features) for column in columns),
+        features=features,
+        judge=linear_model(name, judge),
+        selector=_selector_model(method, selector, order),
+    )
+
+
+def _dense(X: Any, columns: Index) -> Array:
+    part = X[:, columns]
+    return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
+
+
+def _column(table: Table, name: str, X: Array, features: tuple[SavedFeature, ...]) -> SavedColumn:
+    """A column with what fills its missing values, if the table was read with that."""
+    if name in table.categories:
+        category = table.categories[name]
+        return SavedColumn(name, category.values, category.commonest if table.impute else None)
+    at = next(i for i, feature in enumerate(features) if feature.column == name)
+    # The missing values are filled with the median already, which does not change it.
+    return SavedColumn(name, None, float(np.median(X[:, at])) if table.impute else None)
+
+
+def _guess(table: Table) -> tuple[float, ...]:
+    if table.task == "classification":
+        return (float(np.argmax(table.target.counts)),)
+    means = np.atleast_1d(table.y.mean(axis=0))
+    return tuple((means > 0.5).astype(float) if table.task == "multilabel" else means.tolist())
+
+
+def linear_model(name: str, judge: Any) -> LinearModel:
+    """What a fitted linear classifier or regressor of scikit-learn computes."""
+    if isinstance(judge, OneVsRestClassifier):
+        width = judge.n_features_in_
+        rows = [_label_row(one, width) for one in judge.estimators_]
+        coef, intercept = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+        return LinearModel(name, "labels", coef, intercept)
+    coef, intercept = np.atleast_2d(judge.coef_), np.atleast_1d(judge.intercept_)
+    if not hasattr(judge, "classes_"):
+        rule = "values"
+    elif len(judge.classes_) == 2:
+        rule = "sign"
+    else:
+        rule = "pairs" if isinstance(judge, SVC) else "largest"
+    return LinearModel(name, rule, np.asarray(coef), np.asarray(intercept))
+
+
+def _label_row(one: Any, width: int) -> tuple[Array, float]:
+    """Coefficients and intercept for one label."""
+    if hasattr(one, "coef_"):
+        return np.ravel(one.coef_), float(one.intercept_[0])
+    # A label that is the same in all samples is always predicted so.
+    return np.zeros(width), 1.0 if one.predict(np.zeros((1, width)))[0] else -1.0
+
+
+def _selector_model(method: str, selector: Any, order: Index) -> LinearModel | None:
+    coef, intercept = getattr(selector, "coef_", None), getattr(selector, "intercept_", None)
+    if coef is None or intercept is None or np.ndim(coef) > 2:
+        return None
+    rows = np.atleast_2d(coef)
+    offsets = np.atleast_1d(intercept)
+    if rows.shape[1] <= order.max() or offsets.shape != (len(rows),):
+        return None
+    return LinearModel(method, "values", np.asarray(rows[:, order]), np.asarray(offsets))

@@ -1,0 +1,79 @@
+"""The score of a saved model on a table that took no part in the selection."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rowsparse.evaluation import METRICS, prediction_scores
+from rowsparse.workflow.messages import InputError, quoted, shown
+from rowsparse.workflow.model import SavedModel
+from rowsparse.workflow.new_table import NewTable, as_numbers
+from rowsparse.workflow.results import HoldoutScore
+from rowsparse.workflow.target_columns import complete_target
+
+__all__ = ["check_targets", "score_holdout"]
+
+
+def check_targets(table: NewTable, targets: tuple[str, ...]) -> None:
+    """Refuse a table without the targets, or with missing values in them."""
+    absent = [name for name in targets if name not in set(table.target_names)]
+    if absent:
+        raise InputError(
+            f"{shown(table.source)} has no column {quoted(absent)}, the target: there is nothing "
+            "to compare predictions with."
+        )
+    for name in targets:
+        complete_target(name, table.target_values(name))
+
+
+def score_holdout(model: SavedModel, table: NewTable) -> HoldoutScore:
+    """Predict a table with a model, and compare with its targets.
+
+    Parameters
+    ----------
+    model : SavedModel
+    table : NewTable
+        See :func:`rowsparse.workflow.new_table.open_table`.
+    """
+    check_targets(table, model.targets)
+    truth, answer, guess = _targets(model, table), model.predict(table), _guesses(model, table)
+    if model.task == "classification":
+        # As text, so that a class that the model has never seen counts as wrong.
+        truth, answer = truth.astype(str), answer.astype(str)
+    metric = METRICS[model.task][0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a single sample, R² is not defined
+        scores = prediction_scores(model.task, truth, answer)
+        chance = prediction_scores(model.task, truth, guess)[metric]
+    return HoldoutScore(
+        source=table.source,
+        n_samples=table.n_rows,
+        metric=metric,
+        score=scores[metric],
+        chance=chance,
+        scores=scores,
+    )
+
+
+def _targets(model: SavedModel, table: NewTable) -> NDArray[Any]:
+    columns = [complete_target(name, table.target_values(name)) for name in model.targets]
+    if model.task == "classification":
+        return columns[0]
+    numbers = [
+        as_numbers(name, column) for name, column in zip(model.targets, columns, strict=True)
+    ]
+    y = np.column_stack(numbers)
+    if model.task == "multilabel" and not np.isin(y, (0.0, 1.0)).all():
+        raise InputError(f"The labels {quoted(model.targets)} must be 0 or 1.")
+    return y if y.shape[1] > 1 else y[:, 0]
+
+
+def _guesses(model: SavedModel, table: NewTable) -> NDArray[Any]:
+    if model.task == "classification":
+        return np.full(table.n_rows, str(model.classes[int(model.guess[0])]))
+    rows = np.tile(model.guess, (table.n_rows, 1))
+    return rows if rows.shape[1] > 1 else rows[:, 0]
