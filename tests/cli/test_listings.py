@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from rowsparse import list_selectors
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from rowsparse import list_selectors, selector_info
+from rowsparse.cli import build_app
 
 from .commands import invoke
 
@@ -14,6 +20,23 @@ def test_methods_lists_the_registry() -> None:
         assert name in done.stdout
     for word in ("Kind", "Targets", "Reference", "What it does", "Xu et al. 2023", "deep ("):
         assert word in done.stdout
+
+
+def test_methods_keep_their_text_on_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    done = CliRunner().invoke(build_app(), ["methods"], env={"COLUMNS": "80"})
+    assert done.exit_code == 0
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).splitlines()
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(re.sub("[│┃]", " ", line) for line in lines).split())
+    for name in list_selectors():
+        info = selector_info(name)
+        assert f"{info.kind}; targets: " in text
+        # The name stands in the first line, between the words of the summary.
+        reference = info.reference.split() if info.reference != "none" else []
+        for word in (name, *info.summary.split(), *reference):
+            assert word in text, (name, word)
 
 
 def test_datasets_lists_the_catalogue() -> None:

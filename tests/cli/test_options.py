@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import shlex
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from rowsparse import TopK
 from rowsparse.cli.options import PathOptions, SelectOptions
 
 from .commands import QUICK, invoke, result_of, select
@@ -43,7 +45,7 @@ def test_the_record_has_every_option_and_the_command_those_that_are_set() -> Non
     record = options.record
     assert record["command"] == (
         "rowsparse select 'my table.csv' -k 3 --method topk --certify --proof p.npz --alpha=-1.0 "
-        "--task auto --cv 5 --k-max 30 --seed 0"
+        "--task auto --cv 5 --k-max 30 --seed 0 --quiet"
     )
     assert record["proof"] == "p.npz"
     assert record["impute"] is None
@@ -56,3 +58,26 @@ def test_the_record_has_every_option_and_the_command_those_that_are_set() -> Non
 def test_the_folder_is_named_after_the_table(name: str, folder: str) -> None:
     assert PathOptions(data=Path("somewhere") / name).folder == Path(folder)
     assert PathOptions(data=Path(name), out=Path("x")).folder == Path("x")
+
+
+def test_settings_are_those_that_took_effect(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(data.parent)
+    done = invoke("select", data, "-t", "outcome", "-k", "2", "--certify", "-q", "--no-report")
+    assert done.exit_code == 0, done.output
+    result = result_of(Path("table-select"))
+    settings = result["settings"]
+    assert None not in settings.values()
+    assert settings["alpha"] == TopK().alpha
+    assert settings["n_restarts"] == TopK().n_restarts
+    assert settings["time_limit"] == 10.0
+    assert settings["stability"] == 20
+    assert settings["task"] == "classification"
+    assert result["command"].endswith("--seed 0 --no-report --quiet")
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(result["date"])) < timedelta(minutes=5)
+    assert invoke("path", data, "-t", "outcome", "--k-max", "2", "--out", "here").exit_code == 0
+    along = result_of(Path("here"))
+    assert along["settings"]["alpha"] == TopK().alpha
+    assert "time_limit" not in along["settings"]
+    assert along["command"].endswith("--out here")
+    assert invoke("compare", data, "-t", "outcome", "-k", "2", "--cv", "2", "-q").exit_code == 0
+    assert result_of(Path("table-compare"))["settings"]["methods"][0] == "topk"

@@ -14,6 +14,28 @@ from .commands import frame, result_of, select
 HOSTILE = ["<script>alert(1)</script>", 'a"b', "new\nline", "\x1b[31mred", "[bold]x[/bold]", "🧬"]
 
 
+def test_a_number_is_spoken_for_by_its_name(data: Path) -> None:
+    frame().with_columns(outcome=pl.col("f1") - pl.col("f4")).write_csv(data)
+    done = select(data, "-k", "2")
+    assert done.exit_code == 0, done.output
+    assert "outcome (higher)" in done.stdout
+    assert "outcome (lower)" in done.stdout
+    assert "empty name" not in done.stdout
+
+
+def test_forced_features_are_marked(data: Path) -> None:
+    done = select(data, "--include", "f0", "--stability", "4")
+    assert done.exit_code == 0, done.output
+    shown = next(line for line in done.stdout.splitlines() if "f0" in line)
+    assert "forced" in shown
+    out = data.parent / "out"
+    with (out / "features.csv").open(newline="", encoding="utf-8") as stream:
+        rows = {row["feature"]: row for row in csv.DictReader(stream)}
+    assert [name for name, row in rows.items() if row["forced"] == "yes"] == ["f0"]
+    assert [name for name, row in rows.items() if not row["frequency"]] == ["f0"]
+    assert (out / "report.html").read_text(encoding="utf-8").count('<span class="tag">forced') == 1
+
+
 def test_hostile_names_are_text(tmp_path: Path) -> None:
     names = {f"f{j}": name for j, name in enumerate(HOSTILE)}
     path = tmp_path / "table.csv"

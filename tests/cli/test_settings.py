@@ -6,6 +6,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 from rowsparse.cli.options import CompareOptions, PathOptions, SelectOptions
@@ -25,7 +27,7 @@ from rowsparse.workflow.settings import (
     TableSettings,
 )
 
-from .commands import invoke
+from .commands import invoke, select
 
 DATA = Path("a.csv")
 # These follow from other options.
@@ -89,3 +91,14 @@ def test_a_sentence_without_settings_stays_as_it_is() -> None:
 def test_values_are_quoted_for_the_shell() -> None:
     for word, typed in (("<LOD", "--na-values '<LOD'"), ("-9", "--na-values=-9")):
         assert with_flags(Message(setting("na_values", word))) == typed
+
+
+def test_warnings_of_selectors_name_flags(data: Path) -> None:
+    numbers = np.random.default_rng(0).standard_normal((12, 40))
+    table = pl.DataFrame({f"g{j}": numbers[:, j] for j in range(40)})
+    table.with_columns(outcome=pl.Series(["a", "b"] * 6)).write_csv(data)
+    done = select(data, "-k", "12", "--alpha", "0", "--no-report")
+    assert done.exit_code == 0
+    assert "12 features fit 12 samples perfectly with --alpha 0" in done.stderr
+    assert "take --alpha above 0 or fewer features." in done.stderr
+    assert "=" not in done.stderr

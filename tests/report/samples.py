@@ -138,7 +138,7 @@ def digits() -> SelectionResult:
         score_sd=0.021,
         baseline_score=0.953,
         chance_score=0.102,
-        curve=KCurve("accuracy", ks, mean, sd, None, 20, 10),
+        curve=KCurve("accuracy", ks, mean, sd, 20, 10, 10),
         correlation=correlation[np.ix_(picked, picked)],
         alternatives=tuple(
             tuple(
@@ -221,8 +221,8 @@ def genes(k: int = 20, n_features: int = 7129, n_classes: int = 2) -> SelectionR
             ks,
             tuple((0.96 - 0.25 * np.exp(-np.array(ks) / 3)).tolist()),
             (0.03,) * 30,
-            None,
             30,
+            8,
             min(k, 30),
         ),
         correlation=np.corrcoef(factors, rowvar=False) if k > 1 else np.ones((1, 1)),
@@ -377,7 +377,7 @@ def path(k_max: int = 30, names: tuple[str, ...] | None = None) -> PathResult:
         tuple(supports),
         names or tuple(f"gene_{j:03d}_at" for j in range(60)),
         tuple((100 / np.sqrt(np.array(ks))).tolist()),
-        KCurve("accuracy", ks, tuple(mean.tolist()), (0.03,) * k_max, None, k_max, 12),
+        KCurve("accuracy", ks, tuple(mean.tolist()), (0.03,) * k_max, k_max, 12, 12),
         {"target": "leukaemia", "k_max": k_max},
         VERSIONS,
         SECONDS,

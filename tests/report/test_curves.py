@@ -22,7 +22,7 @@ def test_only_r2_may_be_negative() -> None:
 
 
 def test_the_chosen_k_is_marked() -> None:
-    curve = KCurve("accuracy", (1, 5, 10), (0.7, 0.9, 0.91), (0.02,) * 3, None, 10, 5)
+    curve = KCurve("accuracy", (1, 5, 10), (0.7, 0.9, 0.91), (0.02,) * 3, 10, 5, 5)
     root = parse(k_curve(curve, "taken", (0.95, "all features")))
     (mark,), dots = classed(root, "mark"), classed(root, "dot")
     assert place(mark, "x1") == place(dots[1], "cx")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import re
 from importlib.resources import files
 
 import pytest
 
+from rowsparse.report import selection_page
 from rowsparse.report.names import shown
 
 from . import samples
 from .made import PAGES, made, parsed
+from .reading import Page
 
 every_page = pytest.mark.parametrize("name", PAGES)
 
@@ -160,3 +163,11 @@ def test_text_is_readable_in_both_themes(at: int) -> None:
             for i in (1, 3, 5)
         ]
         assert contrast(colours["ink"], "#{:02x}{:02x}{:02x}".format(*mixed)) >= 4.5, fill
+
+
+def test_the_command_is_shown_whole() -> None:
+    command = "rowsparse select table.csv --include " + ",".join(f"gene_{j}" for j in range(60))
+    result = dataclasses.replace(samples.genes(), settings={"command": command, "cv": 5})
+    page = Page(selection_page(result))
+    assert page.text["code"].count(command) == 1
+    assert page.text["main"].count(command) == 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 
 from rowsparse.report import selection_page
 from rowsparse.report.selection import MOST_CLASSES, MOST_DRAWN, MOST_ROWS
-from rowsparse.workflow.results import Certificate, Confusion
+from rowsparse.workflow.results import Certificate, Confusion, ProgressPoint
 
 from . import samples
 from .made import made, parsed
@@ -113,3 +114,13 @@ def test_an_optimal_choice_is_marked_as_proven() -> None:
     assert "Best possible" in selection_page(best)
     assert "tile good" in selection_page(best)
     assert "tile good" not in selection_page(samples.genes())
+
+
+def test_the_ticks_of_a_search_can_be_told_apart() -> None:
+    points = (ProgressPoint(0.1, 281.42), ProgressPoint(0.4, 281.40), ProgressPoint(0.9, 281.38))
+    page = selection_page(dataclasses.replace(samples.genes(), progress=points))
+    chart = page[page.index('id="progress"') :]
+    ticks = re.findall(r'class="tick"[^>]*>([^<]+)<', chart[: chart.index("</figure>")])
+    objectives = [tick for tick in ticks if tick.startswith("281")]
+    assert len(objectives) >= 3
+    assert len(set(objectives)) == len(objectives)

@@ -8,21 +8,28 @@ import math
 import numpy as np
 import pytest
 
-from rowsparse.report import words
+from rowsparse.report import selection_page, words
+from rowsparse.workflow.feature_count import score_curve
 from rowsparse.workflow.results import (
     Certificate,
     Confusion,
     HoldoutScore,
     KCurve,
     ProgressPoint,
+    Verdict,
 )
 
 from . import samples
-from .reading import plain
+from .reading import Page, plain
 
 
 def certified(status: str, gap: float, k: int = 20) -> str:
     return plain(words.certificate_sentence(Certificate(status, 10.0, 9.0, gap), k, "TopK"))
+
+
+def stable(stability: tuple[float, float, float] | None, n_forced: int = 0) -> str:
+    result = dataclasses.replace(samples.genes(), stability=stability, n_forced=n_forced)
+    return words.stability_sentence(result)
 
 
 def test_a_proven_gap_in_plain_words() -> None:
@@ -83,6 +90,33 @@ def test_the_summary_of_classes() -> None:
     assert "proven" in proven
 
 
+@pytest.mark.parametrize(
+    ("level", "start"),
+    [
+        ("better", "Clearly better than guessing: with these 20 features alone, a simple"),
+        ("unclear", "Perhaps no better than guessing (the gain is within the noise of the folds):"),
+        ("worse", "No better than guessing: with these 20 features alone, a simple"),
+    ],
+)
+def test_the_verdict_comes_first(level: str, start: str) -> None:
+    verdict = Verdict(level, "accuracy", 0.1, 0.2)
+    result = dataclasses.replace(samples.genes(), verdict=verdict)
+    assert words.score_sentence(result).startswith(start)
+    assert words.verdict_words(verdict) in words.verdict_sentence(verdict)
+    assert ("tile warn" in selection_page(result)) == (level == "worse")
+
+
+def test_balanced_accuracy_is_told_where_the_verdict_goes_by_it() -> None:
+    result = dataclasses.replace(
+        samples.genes(),
+        verdict=Verdict("worse", "balanced_accuracy", 0.0, 0.0),
+        confusion=Confusion(("a", "b"), np.array([[139, 0], [2, 0]]), 0.986, 0.01),
+    )
+    said = plain(words.score_sentence(result))
+    assert "Balanced accuracy" in said
+    assert "is 50.0 %, and guessing gives 50.0 %" in said
+
+
 def test_the_summary_of_a_number() -> None:
     result = samples.numbers_only()
     asked, scored, _ = map(plain, words.summary(result))
@@ -97,6 +131,13 @@ def test_the_summary_of_labels() -> None:
     asked, scored, _ = map(plain, words.summary(samples.labels()))
     assert "predict the 3 labels class 0, class 1 and class 2" in asked
     assert "a macro-F1 of 0.810 (1 is perfect)" in scored
+
+
+def test_balanced_accuracy_as_the_score() -> None:
+    result = dataclasses.replace(samples.genes(), metric="balanced_accuracy")
+    said = plain(words.score_sentence(result))
+    assert "reached a balanced accuracy of 95.8 % (100 % is perfect) on samples" in said
+    assert "guessing the commonest class gives 65.3 %" in said
 
 
 def test_one_feature_and_a_chosen_k() -> None:
@@ -117,27 +158,42 @@ def test_a_score_that_was_not_measured() -> None:
 )
 def test_stability_has_a_word(value: float, word: str) -> None:
     assert words.stability_word(value) == word
-    assert f"which is {word}" in words.stability_sentence((value, value - 0.05, value + 0.05))
+    assert f"which is {word}" in stable((value, value - 0.05, value + 0.05))
 
 
 def test_unknown_stability_is_said_to_be_unknown() -> None:
-    assert "not known" in words.stability_sentence(None)
-    assert "not known" in words.stability_sentence((math.nan, math.nan, math.nan))
-    assert "interval" not in words.stability_sentence((0.5, math.nan, math.nan))
+    assert "not known" in stable(None)
+    assert "not known" in stable((math.nan, math.nan, math.nan))
+    assert "interval" not in stable((0.5, math.nan, math.nan))
+
+
+def test_stability_is_that_of_what_was_free_to_choose() -> None:
+    assert stable((0.17, 0.1, 0.2), 3).startswith(
+        "3 features had to be selected. Stability of the others is 0.17 (95 % interval"
+    )
+    assert "no choice" in stable(None, 20)
 
 
 def test_the_curve_names_the_best_and_the_first_that_comes_close() -> None:
-    curve = KCurve("accuracy", (1, 5, 10), (0.7, 0.9, 0.91), (0.02,) * 3, None, 10, 5)
+    curve = KCurve("accuracy", (1, 5, 10), (0.7, 0.9, 0.91), (0.02,) * 3, 10, 5, 5)
     assert plain(words.curve_sentence(curve)) == (
         "Of the numbers tried, the score is highest with 10 features (91.0 %); 5 already come "
-        "within one standard deviation of that (90.0 %)."
+        "within one standard error of that (90.0 %)."
     )
-    first = dataclasses.replace(curve, mean=(0.95, 0.9, math.nan))
+    first = dataclasses.replace(curve, mean=(0.95, 0.9, math.nan), best_k=1, enough_k=1)
     assert "highest with 1 feature (95.0 %)." in plain(words.curve_sentence(first))
-    each = dataclasses.replace(curve, ks=(4, 5, 6))
+    each = dataclasses.replace(curve, ks=(4, 5, 6), best_k=6)
     assert plain(words.curve_sentence(each)).startswith("The score is highest with 6 features")
     nothing = dataclasses.replace(curve, mean=(math.nan,) * 3)
     assert words.curve_sentence(nothing) == "No score could be computed."
+
+
+def test_the_sentence_on_the_curve_names_the_k_that_auto_takes() -> None:
+    # k = 2 is within one standard deviation of the best, but not within one standard error.
+    noise = np.array([-0.04, 0.04, -0.04, 0.04])[:, None]
+    curve = score_curve("accuracy", (1, 2, 3, 4), np.array([0.5, 0.87, 0.89, 0.90]) + noise)
+    assert curve.chosen_k == 3
+    assert "; 3 already come within one standard error" in words.curve_sentence(curve)
 
 
 def test_the_most_correlated_pair_is_named_by_rank() -> None:
@@ -150,6 +206,21 @@ def test_the_most_correlated_pair_is_named_by_rank() -> None:
     assert "one feature only" in words.correlation_sentence(np.ones((1, 1)))
 
 
+def test_features_encoded_as_several_columns_are_counted_once() -> None:
+    result = samples.genes(9, 40)
+    result = dataclasses.replace(
+        result, k=6, data=dataclasses.replace(result.data, n_features=36, n_columns=40)
+    )
+    assert words.picked_of(result) == ("6 of 36", "features (9 of 40 columns)")
+    asked, score, proof = map(plain, words.summary(result))
+    assert asked.startswith("From the 36 features (40 columns) of ALLAML.csv")
+    assert "6 (9 columns) were picked that together" in asked
+    assert "With these 6 features (9 columns) alone" in score
+    assert "with all 36 features (40 columns) it is" in score
+    assert "choice of 6 features" in proof
+    assert words.picked_of(samples.genes(9, 40)) == ("9 of 40", "features")
+
+
 def test_the_most_frequent_mistake_is_named() -> None:
     confusion = Confusion(("cat", "dog"), np.array([[8, 1], [3, 9]]), 0.81, 0.1)
     assert plain(words.confusion_sentence(confusion)) == (
@@ -158,6 +229,36 @@ def test_the_most_frequent_mistake_is_named() -> None:
     )
     perfect = Confusion(("cat", "dog"), np.diag([4, 5]), 1.0, 0.0)
     assert "no mistake" in words.confusion_sentence(perfect)
+
+
+def test_the_objective_of_a_search_never_rises() -> None:
+    points = (
+        ProgressPoint(0.1, 20.0, None),
+        ProgressPoint(0.2, 10.0, 5.0),
+        ProgressPoint(0.3, 10.0 + 1e-12, 4.0),
+        ProgressPoint(0.4, 15.0, None),
+        ProgressPoint(0.5, 9.0, 8.0),
+    )
+    best = words.best_so_far(points)
+    assert [point.objective for point in best] == [20.0, 10.0, 10.0, 10.0, 9.0]
+    assert [point.lower_bound for point in best] == [None, 5.0, 5.0, 5.0, 8.0]
+    assert [point.seconds for point in best] == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert words.has_course(points)
+
+
+def test_a_search_in_which_nothing_changed_is_a_sentence() -> None:
+    noise = (ProgressPoint(0.1, 12.0), ProgressPoint(0.2, 12.0 + 1e-13), ProgressPoint(0.3, 12.0))
+    assert not words.has_course(noise)
+    assert words.progress_sentence(noise) == (
+        "The search kept its first choice, with an objective of 12: nothing tried after it was "
+        "better."
+    )
+    assert words.progress_sentence(noise[:1]).endswith("no other was tried.")
+    page = Page(selection_page(dataclasses.replace(samples.genes(), progress=noise)))
+    assert "How the search went" in page.text["h2"]
+    assert "Objective and lower bound" not in " ".join(
+        drawing.get("aria-label", "") for drawing in page.drawings
+    )
 
 
 def test_progress_says_when_it_was_found_and_how_far_the_proof_came() -> None:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import balanced_accuracy_score, f1_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rowsparse import TopK, topk_path
+from rowsparse import TopK
+from rowsparse.workflow.compare import compare
 from rowsparse.workflow.cross_validation import judges
 from rowsparse.workflow.messages import InputError
+from rowsparse.workflow.path import find_path
+from rowsparse.workflow.settings import CompareSettings, PathSettings
 from rowsparse.workflow.table import Table
 
-from .planted import N, make, selected
+from .planted import SCORE, N, X, make, selected
+
+macro_f1 = partial(f1_score, average="macro", zero_division=0.0)
 
 
 def test_the_score_is_honest(classes: Table) -> None:
@@ -45,24 +52,70 @@ def test_the_score_is_honest(classes: Table) -> None:
     assert all(feature.frequency is None for feature in result.features)
 
 
+@pytest.mark.parametrize("metric", ["balanced_accuracy", "macro_f1"])
+def test_another_metric_is_the_score_of_every_workflow(classes: Table, metric: str) -> None:
+    result = selected(classes, 2, cv=3, stability=0, metric=metric)
+    scores, guesses = [], []
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(classes.X, classes.y):
+        chosen = TopK(2, n_restarts=0, random_state=0).fit(classes.X[train], classes.y[train])
+        model = make_pipeline(chosen, StandardScaler(), SVC(kernel="linear"))
+        answer = model.fit(classes.X[train], classes.y[train]).predict(classes.X[test])
+        function = balanced_accuracy_score if metric == "balanced_accuracy" else macro_f1
+        scores.append(function(classes.y[test], answer))
+        values, counts = np.unique(classes.y[train], return_counts=True)
+        guesses.append(function(classes.y[test], np.repeat(values[counts.argmax()], test.size)))
+    assert result.metric == result.curve.metric == result.verdict.metric == metric
+    assert result.score == pytest.approx(np.mean(scores))
+    assert result.chance_score == pytest.approx(np.mean(guesses))
+    along = find_path(classes, PathSettings(k_max=3, cv=3, metric=metric))
+    assert along.curve.by_k()[2][0] == result.score
+    beside = compare(classes, CompareSettings(k=(2,), methods=("topk",), cv=3, metric=metric))
+    assert beside.curve.metrics[0] == metric
+    assert beside.curve.mean(metric)[0, 0] == result.score
+
+
+def test_a_metric_that_the_targets_do_not_have(classes: Table, numbers: Table) -> None:
+    words = "metric for regression is one of r2; got 'accuracy'"
+    with pytest.raises(InputError, match=words):
+        selected(numbers, 2, metric="accuracy")
+    with pytest.raises(InputError, match=words):
+        find_path(numbers, PathSettings(metric="accuracy"))
+    with pytest.raises(InputError, match="one of accuracy, balanced_accuracy, macro_f1; got 'r2'"):
+        compare(classes, CompareSettings(k=(2,), metric="r2"))
+
+
 def test_labels_named_at_random_are_predicted_at_chance(tmp_path: Path) -> None:
     noise = make(tmp_path, goal=np.random.default_rng(0).permutation(["a", "b"] * (N // 2)))
     assert selected(noise, 5, stability=0).score < 0.68
 
 
-def test_large_tables_are_read_once_in_a_fold(classes: Table, monkeypatch: Any) -> None:
+def test_a_large_table_has_the_same_score(classes: Table, monkeypatch: Any) -> None:
+    before = selected(classes, 8, stability=0)
     monkeypatch.setattr("rowsparse.workflow.table._LARGE", 10)
     result = selected(classes, 8, stability=0)
     assert result.curve.ks == (2, 4, 6, 8)
-    splits = StratifiedKFold(5, shuffle=True, random_state=0).split(classes.X, classes.y)
-    scores = []
-    for train, test in splits:
-        path = topk_path(classes.X[train], classes.y[train], 8, n_restarts=0, random_state=0)
-        model = make_pipeline(StandardScaler(), SVC(kernel="linear"))
-        chosen = path.supports[3]
-        model.fit(classes.X[train][:, chosen], classes.y[train])
-        scores.append(model.score(classes.X[test][:, chosen], classes.y[test]))
-    assert result.curve.mean[1] == pytest.approx(np.mean(scores))
+    assert result.score == before.score
+    assert result.curve.mean[1] == before.curve.mean[1]
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_same_k_has_the_same_score_in_every_workflow(tmp_path: Path, grouped: bool) -> None:
+    colour = np.array(["red", "green", "blue"])[np.digitize(X[:, 3], [-0.5, 0.5])]
+    goal = np.array(["a", "b", "c"])[np.digitize(SCORE + X[:, 3], [-1, 1])]
+    table = make(tmp_path, goal=goal, **({"colour": colour} if grouped else {}))
+    k, cv, seed = 4, 4, 3
+    asked = selected(table, k, cv=cv, seed=seed, stability=0)
+    chosen = selected(table, "auto", k_max=6, cv=cv, seed=seed, stability=0)
+    along = find_path(table, PathSettings(k_max=7, cv=cv, seed=seed)).curve
+    beside = compare(
+        table, CompareSettings(k=tuple(range(2, 12)), methods=("topk",), cv=cv, seed=seed)
+    ).curve
+    assert chosen.score == chosen.curve.by_k()[chosen.k][0]
+    for scores in (chosen.curve.by_k(), along.by_k()):
+        assert scores[k] == (asked.score, asked.score_sd)
+    at = beside.ks.index(k)
+    assert beside.mean("accuracy")[0, at] == asked.score
+    assert beside.sd("accuracy")[0, at] == asked.score_sd
 
 
 def test_many_samples_are_judged_by_a_quicker_model() -> None:

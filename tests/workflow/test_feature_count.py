@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from rowsparse.workflow.feature_count import score_curve
+from rowsparse.workflow.feature_count import counts_up_to, score_curve
+from rowsparse.workflow.path import find_path
+from rowsparse.workflow.plan import make_plan
+from rowsparse.workflow.settings import MethodSettings, PathSettings
 from rowsparse.workflow.table import Table
 
 from .planted import selected
@@ -34,9 +39,18 @@ def test_k_by_cross_validation(classes: Table) -> None:
 def test_k_by_cross_validation_of_another_method(classes: Table) -> None:
     result = selected(classes, "auto", method="relieff", stability=0, k_max=7)
     assert result.curve is not None
-    assert result.curve.ks == (1, 2, 3, 4, 5, 6)
-    assert result.curve.objective is None
+    assert result.curve.ks == (1, 2, 3, 4, 5, 6, 7)
     assert result.k == result.curve.chosen_k
+
+
+def test_many_samples_are_scored_at_some_numbers_only(classes: Table, monkeypatch: Any) -> None:
+    plan = make_plan(classes, MethodSettings(include="f1,f2"))
+    assert counts_up_to(plan, 30) == list(range(2, 13))
+    monkeypatch.setattr("rowsparse.workflow.feature_count.MANY_SAMPLES", 10)
+    assert counts_up_to(plan, 11) == [2, 3, 4, 5, 6, 8, 10, 11]
+    path = find_path(classes, PathSettings(k_max=9, cv=2))
+    assert path.ks == (1, 2, 3, 4, 5, 6, 7, 8, 9)
+    assert path.curve.ks == (1, 2, 3, 4, 5, 6, 8, 9)
 
 
 def test_the_score_is_told_around_the_k_asked_for(classes: Table) -> None:

@@ -66,8 +66,11 @@ def test_categories_come_and_go_together(tmp_path: Path) -> None:
         "colour=blue",
     }
     assert any("together or not at all" in note for note in result.data.notes)
+    assert (result.k, len(result.features)) == (1, 3)
+    assert (result.data.n_features, result.data.n_columns) == (D + 1, D + 3)
     alone = selected(table, 2, method="rfs", stability=0, cv=0)
     assert any("RFS knows no groups" in note for note in alone.data.notes)
+    assert (alone.k, len(alone.features), alone.data.n_features) == (2, 2, D + 3)
     with pytest.raises(InputError, match="Nothing can be proven of groups"):
         selected(table, 1, certify=True)
     automatic = selected(table, "auto", stability=0, k_max=3)

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rowsparse import StabilitySelection, TopK
+from rowsparse import StabilitySelection, TopK, stability
 from rowsparse._compat import HAS_CALLBACKS
 from rowsparse.workflow.table import Table
 
 from .files import read
-from .planted import SCORE, D, X, selected
+from .planted import SCORE, D, X, make, selected
 
 
 def test_features_are_those_of_topk(classes: Table) -> None:
@@ -49,6 +49,26 @@ def test_frequencies_are_those_of_stability_selection(classes: Table) -> None:
     assert np.isnan(result.score)
 
 
+def test_stability_leaves_out_what_had_to_be_selected(tmp_path: Path) -> None:
+    colour = np.array(["red", "green", "blue"])[np.digitize(X[:, 3], [-0.5, 0.5])]
+    table = make(tmp_path, goal=SCORE, colour=colour)
+    free = selected(table, 2, exclude="colour,f0", stability=9, cv=0)
+    forced = selected(table, 4, include="colour,f0", stability=9, cv=0)
+    assert forced.n_forced == 2
+    marked = {feature.name for feature in forced.features if feature.is_forced}
+    assert marked == {"colour=red", "colour=green", "colour=blue", "f0"}
+    for feature in forced.features:
+        assert (feature.frequency is None) == feature.is_forced
+    assert not any(feature.is_forced for feature in free.features)
+    selector = TopK(
+        4, include=[0, *range(D, D + 3)], feature_groups=[list(range(D, D + 3))], n_restarts=0
+    )
+    again = StabilitySelection(selector, n_subsamples=9, random_state=0).fit(table.X, table.y)
+    assert forced.stability == stability(again.supports_[:, 1:D])
+    assert forced.stability[0] < again.stability_
+    assert selected(table, 2, include="colour,f0", stability=4, cv=0).stability is None
+
+
 def test_numbers(numbers: Table) -> None:
     result = selected(numbers, 3, stability=4)
     assert sorted(feature.index for feature in result.features) == [2, 5, 9]
@@ -56,7 +76,8 @@ def test_numbers(numbers: Table) -> None:
     assert result.score > 0.8
     assert result.confusion is None
     assert result.distributions[0].groups == ("low", "middle", "high")
-    assert result.features[0].speaks_for == ""
+    meaning = {feature.index: feature.speaks_for for feature in result.features}
+    assert meaning == {2: "goal (higher)", 5: "goal (higher)", 9: "goal (lower)"}
     assert result.data.classes == ()
 
 

@@ -22,7 +22,7 @@ from rowsparse.workflow.settings import (
         (
             TableSettings,
             {"impute": "mean"},
-            "impute must be 'median' or None; got 'mean'.",
+            "impute must be 'median'; got 'mean'.",
             "impute",
         ),
         (TableSettings, {"task": "guess"}, "task must be one of 'auto', 'classification'", "task"),

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rowsparse.cli.outcome import DONE
 
+if TYPE_CHECKING:
+    from rowsparse.selectors import SelectorInfo
+
 __all__ = ["list_methods", "list_sets"]
 
-# The package that tells whether an extra is installed.
-_PACKAGE_OF = {"deep": "torch"}
 # Least width of a terminal that shows all columns, and width of a file.
 _WIDE, _FILE_WIDTH = 120, 150
 
 
 def list_methods() -> int:
-    """``rowsparse methods``: the registry as a table."""
+    """``rowsparse methods``: the registry as a table, of two columns on a narrow terminal."""
     from rich.table import Table
 
     from rowsparse import list_selectors, selector_info
@@ -24,30 +24,38 @@ def list_methods() -> int:
     table = Table(title="Methods for --method and --methods", title_justify="left")
     console, wide = _console()
     table.add_column("Name", style="bold", no_wrap=True)
-    table.add_column("Kind", no_wrap=True)
-    table.add_column("Targets", min_width=14)
-    table.add_column("Reference", min_width=16)
-    table.add_column("Needs")
     if wide:
-        table.add_column("What it does", min_width=40)
+        table.add_column("Kind", no_wrap=True)
+        table.add_column("Targets", min_width=14)
+        table.add_column("Reference", min_width=16)
+        table.add_column("Needs")
+    table.add_column("What it does", min_width=40)
     for name in list_selectors():
-        info = selector_info(name)
-        every = ("classification", "multilabel", "regression")
-        tasks = "all" if info.tasks == every else ", ".join(info.tasks)
-        if not info.supervised:
-            tasks = "none needed"
-        cells = [name, info.kind, tasks, info.reference, _need(info.extra), info.summary]
-        table.add_row(*cells if wide else cells[:-1])
+        kind, targets, reference, need, summary = _facts(selector_info(name))
+        if wide:
+            table.add_row(name, kind, targets, reference, need, summary)
+            continue
+        cited = "" if reference == "none" else reference
+        facts = [kind, f"targets: {targets}", cited, need and f"needs {need}"]
+        table.add_row(name, f"{summary}\n{'; '.join(filter(None, facts))}")
     console.print(table, markup=False)
     return DONE
 
 
-def _need(extra: str | None) -> str:
+def _facts(info: SelectorInfo) -> tuple[str, str, str, str, str]:
+    """Kind, targets, reference, what has to be installed, and what a method does."""
+    every = ("classification", "multilabel", "regression")
+    targets = "all" if info.tasks == every else ", ".join(info.tasks)
+    if not info.supervised:
+        targets = "none needed"
+    return info.kind, targets, info.reference, _need(info), info.summary
+
+
+def _need(info: SelectorInfo) -> str:
     """Which extra a method needs, and whether it is installed."""
-    if extra is None:
+    if info.extra is None:
         return ""
-    there = find_spec(_PACKAGE_OF.get(extra, extra)) is not None
-    return f"{extra} ({'installed' if there else 'not installed'})"
+    return f"{info.extra} ({'installed' if info.is_installed else 'not installed'})"
 
 
 def list_sets() -> int:

@@ -23,8 +23,8 @@ __all__ = [
     "default_folder",
 ]
 
-# Options that say where and how results are shown, not what they are.
-_NOT_RECORDED = ("data", "out", "force", "report", "quiet", "debug")
+# Options that say where and how results are shown, not what they are: part of the command only.
+_NOT_SETTINGS = ("out", "force", "report", "quiet", "debug")
 
 
 class TargetKind(StrEnum):
@@ -98,6 +98,14 @@ Alpha = Annotated[
 ]
 Folds = Annotated[int, typer.Option("--cv", help="Number of folds of the cross-validation.")]
 KMax = Annotated[int, typer.Option("--k-max", help="The largest number of features to try.")]
+Metric = Annotated[
+    str | None,
+    typer.Option(
+        help="Score: accuracy, balanced_accuracy, macro_f1 or r2; by default the first that the "
+        "target has (macro_f1 for labels).",
+        show_default=False,
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.", min=0)]
 Jobs = Annotated[
     int | None,
@@ -151,6 +159,7 @@ class TableOptions:
     by: str | None
     task: TargetKind
     cv: int
+    metric: str | None
     seed: int
     jobs: int | None
     out: Path | None
@@ -173,11 +182,14 @@ class TableOptions:
         words = ["rowsparse", self.command, str(self.data)]
         chosen: dict[str, Any] = {}
         for field in fields(self):  # type: ignore[arg-type]
-            if field.name in _NOT_RECORDED:
+            if field.name == "data":
                 continue
             value = getattr(self, field.name)
-            chosen[field.name] = str(value) if isinstance(value, StrEnum | Path) else value
-            if value is True:
+            if field.name not in _NOT_SETTINGS:
+                chosen[field.name] = str(value) if isinstance(value, StrEnum | Path) else value
+            if field.name == "report":
+                words += [] if value else ["--no-report"]
+            elif value is True:
                 words.append(flag(field.name))
             elif value is not None and value is not False:
                 text = str(value)
@@ -226,6 +238,7 @@ class SelectOptions(TableOptions):
     by: By = None
     task: Task = TargetKind.auto
     cv: Folds = 5
+    metric: Metric = None
     k_max: KMax = 30
     stability: Annotated[
         int | None,
@@ -285,6 +298,7 @@ class CompareOptions(TableOptions):
     by: By = None
     task: Task = TargetKind.auto
     cv: Folds = 5
+    metric: Metric = None
     seed: Seed = 0
     jobs: Jobs = None
     out: Out = None
@@ -313,6 +327,7 @@ class PathOptions(TableOptions):
     by: By = None
     task: Task = TargetKind.auto
     cv: Folds = 5
+    metric: Metric = None
     seed: Seed = 0
     jobs: Jobs = None
     out: Out = None

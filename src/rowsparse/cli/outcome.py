@@ -48,7 +48,7 @@ def complain(sentence: str) -> None:
 def _sentence(error: Exception) -> str:
     """What an error says, in one sentence."""
     from rowsparse._files import UnwritableFileError
-    from rowsparse.cli.settings import with_flags
+    from rowsparse.cli.settings import translated, with_flags
     from rowsparse.workflow.messages import InputError, InputTypeError
 
     if isinstance(error, UnwritableFileError):
@@ -57,7 +57,7 @@ def _sentence(error: Exception) -> str:
         return f"Cannot read {str(error.filename)!r}: {error.strerror}."
     if isinstance(error, MemoryError):
         return "There is not enough memory for this table."
-    message = str(error)
+    message = translated(str(error))
     if isinstance(error, InputError | InputTypeError):
         message = with_flags(error.message)
     first = message.partition("\n")[0].strip()

@@ -47,8 +47,10 @@ def plain(text: object, width: int = 40) -> str:
 
 def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> None:
     """The ranked features, and in three sentences what they are worth."""
+    from rowsparse.report.words import picked_of
+
     console = _console()
-    table = _table(f"{result.k} of {result.data.n_features:,} features, by {result.method}")
+    table = _table(f"{' '.join(picked_of(result))}, by {result.method}")
     table.add_column("Rank", justify="right")
     table.add_column("Feature", overflow="fold")
     table.add_column("Score", justify="right")
@@ -56,8 +58,10 @@ def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> 
     table.add_column("Speaks for")
     for feature in result.features[:_MOST_ROWS]:
         often = "" if feature.frequency is None else f"{100 * feature.frequency:.0f} %"
+        often = "forced" if feature.is_forced else often
         cells = [str(feature.rank), plain(feature.name), _number(feature.score), often]
-        table.add_row(*map(_text, cells), _text(plain(feature.speaks_for, 30)))
+        cells.append(plain(feature.speaks_for, 30) if feature.speaks_for else "")
+        table.add_row(*map(_text, cells))
     console.print(table)
     _more(console, len(result.features))
     for sentence in _sentences(result):
@@ -132,12 +136,14 @@ def _sentences(result: SelectionResult) -> list[str]:
     if result.curve is not None:
         sentences.append(words.curve_sentence(result.curve))
     if result.stability is not None:
-        sentences.append(words.stability_sentence(result.stability))
+        sentences.append(words.stability_sentence(result))
     return [*sentences, proof]
 
 
 def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -> None:
     """Score, stability, redundancy and time of every method and number of features."""
+    from rowsparse.report.words import verdict_words
+
     curve, console = result.curve, _console()
     metric = curve.metrics[0]
     mean, sd = curve.mean(metric), curve.sd(metric)
@@ -164,22 +170,27 @@ def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -
             )
         table.add_section()
     console.print(table)
+    if result.verdict is not None:
+        _print(console, f"The highest score is {verdict_words(result.verdict)}.")
     _notes(console, result.data.notes)
     _files(console, out, written)
 
 
 def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
     """Objective, score, and the features that enter and leave at each k."""
+    from rowsparse.report.words import curve_sentence, verdict_sentence
+
     console, curve = _console(), result.curve
     table = _table(f"The best features for every k up to {result.ks[-1]}")
     for heading in ("k", "Objective", curve.metric.replace("_", " ")):
         table.add_column(heading, justify="right")
     table.add_column("In", overflow="fold")
     table.add_column("Out", overflow="fold")
+    scores = curve.by_k()
     before: set[int] = set()
     for at, k in enumerate(result.ks[:_MOST_ROWS]):
         now = set(result.supports[at].tolist())
-        score = f"{curve.mean[at]:.3f} ± {curve.sd[at]:.3f}"
+        score = "{:.3f} ± {:.3f}".format(*scores[k]) if k in scores else ""
         table.add_row(
             str(k),
             _number(result.objectives[at]),
@@ -190,10 +201,7 @@ def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
         before = now
     console.print(table)
     _more(console, len(result.ks))
-    _print(
-        console,
-        f"Best score with {curve.best_k}; within one standard error of it with {curve.chosen_k}.",
-    )
+    _print(console, curve_sentence(curve) + verdict_sentence(result.verdict))
     _notes(console, result.data.notes)
     _files(console, out, written)
 

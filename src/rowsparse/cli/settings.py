@@ -26,6 +26,7 @@ __all__ = [
     "path_settings",
     "select_settings",
     "table_settings",
+    "translated",
     "with_flags",
 ]
 
@@ -35,6 +36,17 @@ _FLAGS = {
     "image_shape": "--image",
     "n_jobs": "--jobs",
     "list_selectors": "rowsparse methods",
+}
+
+# Parameters of selectors that their messages name, and the settings that they come from.
+_PARAMETERS = {
+    "n_features_to_select": "k",
+    "alpha": "alpha",
+    "certify": "certify",
+    "k_max": "k_max",
+    "time_limit": "time_limit",
+    "random_state": "seed",
+    "n_jobs": "n_jobs",
 }
 
 
@@ -55,6 +67,21 @@ def with_flags(message: str) -> str:
     '--image 2x3 has 6 pixels.'
     """
     return message.spelled(_typed) if isinstance(message, Message) else message
+
+
+def translated(sentence: str) -> str:
+    """A sentence of a selector, which names parameters, with flags in their place.
+
+    Not for sentences with names of columns, which may look like parameters.
+
+    >>> translated("certify=True proves nothing with alpha=0: take alpha > 0.")
+    '--certify proves nothing with --alpha 0: take --alpha above 0.'
+    """
+    for parameter, name in _PARAMETERS.items():
+        sentence = re.sub(rf"\b{parameter}=True\b", flag(name), sentence)
+        sentence = re.sub(rf"\b{parameter}=(?=\w)", f"{flag(name)} ", sentence)
+        sentence = re.sub(rf"\b{parameter} > ", f"{flag(name)} above ", sentence)
+    return sentence
 
 
 def _typed(setting: str, value: Any) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowsparse.cli.display import Display
 from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
@@ -98,7 +98,7 @@ def run_compare(options: CompareOptions) -> int:
 
         print_comparison(result, options.folder, written)
     _complain_of(result.warnings)
-    return WARNED if result.warnings else DONE
+    return WARNED if any(record.error for record in result.curve.records) else DONE
 
 
 def run_path(options: PathOptions) -> int:
@@ -210,14 +210,24 @@ def _ignoring_errors(call: Callable[[], object]) -> None:
 
 def _recorded(result: Result, options: TableOptions, seconds: float) -> Result:
     """The result with the options of the command, the seconds of reading, and notes with flags."""
-    from rowsparse.cli.settings import with_flags
+    from rowsparse.cli.settings import translated, with_flags
 
     return replace(
         result,
         data=replace(result.data, notes=tuple(map(with_flags, result.data.notes))),
-        settings=options.record,
+        warnings=tuple(map(translated, result.warnings)),
+        settings=_in_effect(options.record, result.settings),
         seconds={**result.seconds, "read": seconds},
     )
+
+
+def _in_effect(options: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """The options with what took effect where they leave it open, and without what did not."""
+    chosen = {name: value for name, value in options.items() if value is not None}
+    known = {name: value for name, value in settings.items() if value is not None}
+    if chosen.get("task") == "auto":
+        chosen["task"] = known["task"]
+    return {"command": chosen.pop("command"), "date": known["date"]} | known | chosen
 
 
 def _page(options: TableOptions, function: str, result: object) -> str | None:

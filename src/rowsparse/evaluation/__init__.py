@@ -6,6 +6,7 @@ from rowsparse.evaluation.curve import (
     default_estimators,
     evaluate_split,
     folds,
+    judge_selection,
     selection_curve,
 )
 from rowsparse.evaluation.metrics import (
@@ -30,6 +31,7 @@ __all__ = [
     "default_estimators",
     "evaluate_split",
     "folds",
+    "judge_selection",
     "prediction_scores",
     "redundancy",
     "refitted_objective",

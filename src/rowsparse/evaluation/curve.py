@@ -35,6 +35,7 @@ __all__ = [
     "default_estimators",
     "evaluate_split",
     "folds",
+    "judge_selection",
     "selection_curve",
 ]
 
@@ -176,11 +177,13 @@ def evaluate_split(
             ]
             continue
         for k in ks:
-            records += _judged(name, found[k], X, y, train, test, split, estimators, task, protocol)
+            records += judge_selection(
+                name, found[k], X, y, train, test, split, estimators, task, protocol
+            )
     return records
 
 
-def _judged(
+def judge_selection(
     name: str,
     selection: Selection,
     X: Any,
@@ -190,9 +193,9 @@ def _judged(
     split: int,
     estimators: Mapping[str, Any],
     task: str,
-    protocol: str,
+    protocol: str = "honest",
 ) -> list[Record]:
-    """One selection on one split, by every estimator."""
+    """The records of one selection on one split, one for every estimator."""
     S = selection.support
     part = np.asarray(X[:, S].toarray() if sp.issparse(X) else X[:, S], dtype=np.float64)
     if protocol == "published":

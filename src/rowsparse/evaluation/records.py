@@ -79,17 +79,21 @@ class SelectionCurve:
         How the features were selected.
     n_features : int
         Number of columns of the data.
+    metric : str or None
+        The metric that comes first, by default the customary one of the task.
     """
 
     records: list[Record]
     task: str
     protocol: str
     n_features: int
+    metric: str | None = None
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics of the task, the customary one first."""
-        return METRICS[self.task]
+        """The metrics of the task, ``metric`` or the customary one first."""
+        first = METRICS[self.task][0] if self.metric is None else self.metric
+        return (first, *(metric for metric in METRICS[self.task] if metric != first))
 
     @property
     def selectors(self) -> list[str]:

@@ -14,8 +14,9 @@ from sklearn.feature_selection import RFE, SelectKBest
 
 from rowsparse._arrays import Index
 from rowsparse.selectors import TopK, topk_path
+from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS
-from rowsparse.selectors.topk.path_problem import PATH_LOSSES
+from rowsparse.selectors.topk.path_problem import PATH_LOSSES, SquaredPathProblem, path_problem
 
 __all__ = ["Selection", "select_for_each", "with_count"]
 
@@ -82,9 +83,10 @@ def select_for_each(
     """Pick k features for every k.
 
     One fit serves all k where the method allows it: :class:`~rowsparse.TopK` by its path (see
-    ``along_path``), others if the fitted selector has an ``order_`` whose beginnings are its
-    choices (filters, and methods with a fixed penalty), and scikit-learn's ``SelectKBest`` and
-    ``RFE`` likewise. Otherwise it is fitted once for each k.
+    ``along_path``) or by single searches in data that are prepared once; others if the fitted
+    selector has an ``order_`` whose beginnings are its choices (filters, and methods with a fixed
+    penalty), and scikit-learn's ``SelectKBest`` and ``RFE`` likewise. Otherwise it is fitted once
+    for each k.
 
     Parameters
     ----------
@@ -98,8 +100,9 @@ def select_for_each(
     seed : int, optional
         For selectors whose ``random_state`` is None.
     along_path : bool, optional
-        Whether :class:`~rowsparse.TopK` goes along its path, which reads the data once for all
-        k; single fits are more thorough. By default it does for more than eight k.
+        Whether :class:`~rowsparse.TopK` goes along its path, where the features for one k
+        depend on the other k; single searches are more thorough. By default it does for more
+        than eight k.
 
     Returns
     -------
@@ -110,8 +113,10 @@ def select_for_each(
     d = X.shape[1]
     if along_path is None:
         along_path = len(wanted) > _PATH_FROM
-    if along_path and _has_path(selector):
+    if _has_path(selector) and along_path:
         return _along_path(with_count(selector, 1, seed), X, y, wanted)
+    if _has_path(selector) and selector.loss == "squared":
+        return _with_one_design(with_count(selector, 1, seed), X, y, wanted)
 
     def fitted(k: int) -> tuple[Any, float]:
         fresh = with_count(selector, min(k, d), seed)
@@ -135,6 +140,21 @@ def _has_path(selector: Any) -> bool:
     if not isinstance(selector, TopK) or selector.loss not in PATH_LOSSES:
         return False
     return not selector.certify and selector.time_limit is None
+
+
+def _with_one_design(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int, Selection]:
+    """A search for each k; the data are prepared once, which counts for every one of them."""
+    start = time.perf_counter()
+    check_parameters(selector)
+    prepared = path_problem(selector, X, y, None)
+    assert isinstance(prepared, SquaredPathProblem)
+    preparation = time.perf_counter() - start
+    found = {}
+    for k in ks:
+        start = time.perf_counter()
+        support = prepared.best(selector, k)
+        found[k] = Selection(k, support, preparation + time.perf_counter() - start, False)
+    return found
 
 
 def _along_path(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int, Selection]:

@@ -71,7 +71,7 @@ def comparison_page(result: ComparisonResult) -> str:
     return render(
         "comparison.html.j2",
         result=result,
-        title=f"{counted(len(curve.selectors), 'method')} compared: features that "
+        title=f"{counted(_n_compared(rows), 'method')} compared: features that "
         f"{words.purpose(result.data)}",
         metric=curve.metrics[0],
         estimators=curve.estimators,
@@ -115,6 +115,11 @@ def _rows(curve: SelectionCurve) -> list[MethodRow]:
     return rows
 
 
+def _n_compared(rows: list[MethodRow]) -> int:
+    """Number of methods that came to a result for some number of features."""
+    return len({row.method for row in rows if math.isfinite(row.mean)})
+
+
 def _mean_and_sd(values: Iterable[float]) -> tuple[float, float]:
     """NaN if there are no values, or if one of them is NaN."""
     found = np.fromiter(values, dtype=np.float64)
@@ -149,10 +154,11 @@ def _summary(result: ComparisonResult, rows: list[MethodRow]) -> tuple[str, str,
     curve, data = result.curve, result.data
     counts = listing([f"{k:,}" for k in curve.ks], 6)
     asked = (
-        f"{counted(len(curve.selectors), 'method')} picked {counts} of {words.measured(data)}, to "
+        f"{counted(_n_compared(rows), 'method')} picked {counts} of {words.measured(data)}, to "
         f"{words.purpose(data)}."
     )
-    return asked, _found(curve, rows), _protocol_sentence(curve.protocol)
+    found = _found(curve, rows) + words.verdict_sentence(result.verdict)
+    return asked, found, _protocol_sentence(curve.protocol)
 
 
 def _found(curve: SelectionCurve, rows: list[MethodRow]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "decimal",
+    "digits_between",
     "finite",
     "metric_name",
     "number",
@@ -69,6 +70,20 @@ def number(value: float, digits: int = 3) -> str:
         places = digits - 1 - math.floor(math.log10(size))
         text = f"{value:.{places}f}".rstrip("0").rstrip(".")
     return text.replace("-", "−")
+
+
+def digits_between(low: float, high: float) -> int:
+    """How many figures tell the ticks of an axis from low to high apart, for :func:`number`.
+
+    Examples
+    --------
+    >>> digits_between(0, 10), digits_between(281.38, 281.42)
+    (3, 6)
+    """
+    size = max(abs(low), abs(high))
+    if not high > low:
+        return 3
+    return max(3, math.ceil(math.log10(size / (high - low))) + 2)
 
 
 def percent(share: float, digits: int = 1) -> str:

@@ -103,7 +103,8 @@ def _summary(result: PathResult, n_ever: int, n_kept: int) -> tuple[str, str, st
         f"{counted(n_ever, 'feature')} {'is' if n_ever == 1 else 'are'} in at least one of these "
         f"choices, and {n_kept:,} of them, once in, are never left out again."
     )
-    return asked, words.curve_sentence(result.curve), stayed
+    scored = words.curve_sentence(result.curve) + words.verdict_sentence(result.verdict)
+    return asked, scored, stayed
 
 
 def _tiles(result: PathResult, n_ever: int, n_kept: int) -> list[Tile]:
@@ -134,8 +135,7 @@ def _membership(result: PathResult, drawn: list[Stay]) -> Strips | None:
 
 def _per_k(result: PathResult) -> list[tuple[int, float, float, float]]:
     """k, objective, mean score and its standard deviation, NaN where there is none."""
-    curve = result.curve
-    scores = dict(zip(curve.ks, zip(curve.mean, curve.sd, strict=True), strict=True))
+    scores = result.curve.by_k()
     nothing = (math.nan, math.nan)
     return [
         (k, objective, *scores.get(k, nothing))

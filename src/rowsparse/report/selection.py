@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +16,15 @@ from rowsparse.report.cells import Cells, confusion_cells, signed_cells, triangl
 from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart, stairs
 from rowsparse.report.names import full, isolated, repeated
-from rowsparse.report.numbers import decimal, finite, metric_name, number, score, spread
+from rowsparse.report.numbers import (
+    decimal,
+    digits_between,
+    finite,
+    metric_name,
+    number,
+    score,
+    spread,
+)
 from rowsparse.report.page import Tile, render
 from rowsparse.report.pixels import pixel_picture
 from rowsparse.report.strips import Strips, boxes, gauge, signed_bars
@@ -37,6 +47,8 @@ MOST_DRAWN = 40
 MOST_GROUPS = 16
 MOST_CLASSES = 30
 MOST_IMAGES = 30
+# How the tile of the score looks, by the verdict on it.
+_TONES = {"better": "good", "unclear": "", "worse": "warn"}
 
 
 def selection_page(result: SelectionResult) -> str:
@@ -58,7 +70,7 @@ def selection_page(result: SelectionResult) -> str:
     return render(
         "selection.html.j2",
         result=result,
-        title=f"{counted(result.k, 'feature')} that {words.purpose(result.data)}",
+        title=f"{words.features(result.k, len(result.features))} that {words.purpose(result.data)}",
         summary=_summary(result),
         tiles=_tiles(result),
         most_rows=MOST_ROWS,
@@ -74,9 +86,9 @@ def selection_page(result: SelectionResult) -> str:
         distributions=_distributions(result),
         coefficients=_coefficients(result, drawn),
         images=_images(result),
-        stability_words=words.stability_sentence(result.stability),
-        stability=_stability(result.stability),
-        progress=_progress(result.progress) if result.progress else None,
+        stability_words=words.stability_sentence(result),
+        stability=_stability(result),
+        progress=_progress(result.progress) if words.has_course(result.progress) else None,
         progress_words=words.progress_sentence(result.progress) if result.progress else "",
         has_bounds=any(map(math.isfinite, _bounds(result.progress))),
         confusion=_confusion(confusion) if confusion else None,
@@ -93,15 +105,19 @@ def _summary(result: SelectionResult) -> list[str]:
 
 def _tiles(result: SelectionResult) -> list[Tile]:
     how = ", as cross-validation chose" if result.k_was_chosen else ""
-    tiles = [Tile("Picked", f"{result.k:,} of {result.data.n_features:,}", f"features{how}")]
+    picked, what = words.picked_of(result)
+    tiles = [Tile("Picked", picked, f"{what}{how}")]
     if math.isfinite(result.score):
         name = metric_name(result.metric)
         around = spread(result.metric, result.score_sd)
+        notes = [f"{around} over the folds"] if around else []
+        notes += [words.verdict_words(result.verdict).partition(" (")[0]] if result.verdict else []
         tiles.append(
             Tile(
                 f"{name[0].upper()}{name[1:]} on unseen samples",
                 score(result.metric, result.score),
-                f"{around} over the folds" if around else "",
+                "; ".join(notes),
+                _TONES[result.verdict.level] if result.verdict else "",
             )
         )
     if result.holdout is not None:
@@ -194,23 +210,25 @@ def _images(result: SelectionResult) -> list[tuple[str, Svg]]:
     ]
 
 
-def _stability(stability: tuple[float, float, float] | None) -> Svg | None:
-    if stability is None or not math.isfinite(stability[0]):
+def _stability(result: SelectionResult) -> Svg | None:
+    if result.stability is None or not math.isfinite(result.stability[0]):
         return None
-    value, *interval = stability
-    label = words.stability_sentence(stability)
+    value, *interval = result.stability
+    label = words.stability_sentence(result)
     return gauge(value, (interval[0], interval[1]), zones=words.STABILITY_ZONES, label=label)
 
 
-def _bounds(progress: tuple[ProgressPoint, ...]) -> list[float]:
+def _bounds(progress: Sequence[ProgressPoint]) -> list[float]:
     return [math.nan if point.lower_bound is None else point.lower_bound for point in progress]
 
 
 def _progress(progress: tuple[ProgressPoint, ...]) -> Svg:
-    times = [point.seconds for point in progress]
-    objective = stairs(times, [point.objective for point in progress])
-    bound = stairs(times, _bounds(progress))
-    series = [Series("objective", *objective, style=0, dots=len(progress) == 1)]
+    points = words.best_so_far(progress)
+    times = [point.seconds for point in points]
+    objective = stairs(times, [point.objective for point in points])
+    bound = stairs(times, _bounds(points))
+    shown = finite([*objective[1], *bound[1]])
+    series = [Series("objective", *objective, style=0, dots=False)]
     if any(map(math.isfinite, bound[1])):
         band = (bound[1], objective[1])
         series.append(Series("lower bound", *bound, band=band, style=1, dots=False))
@@ -219,6 +237,7 @@ def _progress(progress: tuple[ProgressPoint, ...]) -> Svg:
         label=f"Objective and lower bound over time. {words.progress_sentence(progress)}",
         x_label="seconds",
         y_label="objective",
+        y_format=partial(number, digits=digits_between(min(shown), max(shown))),
         log_x=min(times) > 0 and max(times) > 100 * min(times),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from rowsparse.report.numbers import (
     score,
     seconds,
     spread,
+    tick_score,
 )
 
 if TYPE_CHECKING:
@@ -32,28 +34,37 @@ if TYPE_CHECKING:
         KCurve,
         ProgressPoint,
         SelectionResult,
+        Verdict,
     )
 
 __all__ = [
     "STABILITY_ZONES",
     "asked_sentence",
+    "best_so_far",
     "certificate_label",
     "certificate_sentence",
     "confusion_sentence",
     "correlation_sentence",
     "curve_sentence",
+    "features",
+    "has_course",
     "holdout_sentence",
     "measured",
+    "picked_of",
     "progress_sentence",
     "purpose",
     "score_sentence",
     "stability_sentence",
     "stability_word",
     "summary",
+    "verdict_sentence",
+    "verdict_words",
 ]
 
 # Where Nogueira, Sechidis and Brown (2018) put the limits of poor and of excellent agreement.
 STABILITY_ZONES = (0.4, 0.75)
+# An objective that falls by a smaller share fell by rounding only.
+_ROUNDING = 1e-9
 
 
 def summary(result: SelectionResult) -> tuple[str, str, str]:
@@ -84,17 +95,46 @@ def _targets(data: DataSummary) -> str:
     return f"{counted(len(data.targets), 'number')} {listing(data.targets)}"
 
 
+def features(count: int, n_columns: int | None) -> str:
+    """A number of features and, if they are encoded as more columns, of these.
+
+    Examples
+    --------
+    >>> features(6, 6), features(6, 9)
+    ('6 features', '6 features (9 columns)')
+    """
+    return counted(count, "feature") + _in_columns(count, n_columns)
+
+
+def _in_columns(count: int, n_columns: int | None) -> str:
+    return "" if n_columns in (None, count) else f" ({n_columns:,} columns)"
+
+
+def picked_of(result: SelectionResult) -> tuple[str, str]:
+    """How many of how many, and of what: features, and columns if these are more.
+
+    The first part is short enough for a tile.
+    """
+    data = result.data
+    columns, all_columns = len(result.features), data.n_columns or data.n_features
+    same = (columns, all_columns) == (result.k, data.n_features)
+    of_columns = "" if same else f" ({columns:,} of {all_columns:,} columns)"
+    return f"{result.k:,} of {data.n_features:,}", f"features{of_columns}"
+
+
 def asked_sentence(result: SelectionResult) -> str:
     """What was picked from what, and what for."""
-    picked = "1 was picked that can" if result.k == 1 else f"{result.k:,} were picked that together"
+    columns = _in_columns(result.k, len(result.features))
+    verb = "was picked that can" if result.k == 1 else "were picked that together"
     chosen = "; cross-validation chose how many" if result.k_was_chosen else ""
-    return f"From {measured(result.data)}, {picked} {purpose(result.data)}{chosen}."
+    picked = f"{result.k:,}{columns} {verb} {purpose(result.data)}"
+    return f"From {measured(result.data)}, {picked}{chosen}."
 
 
 def measured(data: DataSummary) -> str:
     """What there was to choose from."""
     return (
-        f"the {counted(data.n_features, 'feature')} of {isolated(data.source)}, measured on "
+        f"the {features(data.n_features, data.n_columns)} of {isolated(data.source)}, measured on "
         f"{counted(data.n_samples, 'sample')}"
     )
 
@@ -103,32 +143,68 @@ def score_sentence(result: SelectionResult) -> str:
     """How well a simple model does with these features alone, on samples it had not seen."""
     if not math.isfinite(result.score):
         return "How well they predict new samples was not measured."
-    which = "that feature alone" if result.k == 1 else f"these {result.k:,} features alone"
-    metric = result.metric
+    selected = features(result.k, len(result.features))
+    which = "that feature alone" if result.k == 1 else f"these {selected} alone"
+    metric, found = result.metric, verdict_words(result.verdict)
+    start = f"{found[0].upper()}{found[1:]}: with {which}" if found else f"With {which}"
     plus_minus = spread(metric, result.score_sd)
     around = f" ({plus_minus} over the folds)" if plus_minus else ""
     if metric == "accuracy":
         text = (
-            f"With {which}, a simple linear model was right on {percent(result.score)} of samples "
+            f"{start}, a simple linear model was right on {percent(result.score)} of samples "
             f"it had not seen{around}"
         )
     elif metric == "r2" and result.score <= 0:
         text = (
-            f"With {which}, a simple linear model predicts samples it had not seen no better than "
+            f"{start}, a simple linear model predicts samples it had not seen no better than "
             f"their mean would (R² {score(metric, result.score)})"
         )
     elif metric == "r2":
         sd = f" {plus_minus}" if plus_minus else ""
         text = (
-            f"With {which}, a simple linear model explains {percent(result.score, 0)} of the "
+            f"{start}, a simple linear model explains {percent(result.score, 0)} of the "
             f"variation in samples it had not seen (R² {score(metric, result.score)}{sd})"
         )
     else:
         text = (
-            f"With {which}, a simple linear model reached a {metric_name(metric)} of "
-            f"{score(metric, result.score)} (1 is perfect) on samples it had not seen{around}"
+            f"{start}, a simple linear model reached a {metric_name(metric)} of "
+            f"{score(metric, result.score)} ({tick_score(metric, 1.0)} is perfect) on samples it "
+            f"had not seen{around}"
         )
-    return text + _for_comparison(result) + "."
+    return f"{text}{_for_comparison(result)}.{_balanced(result)}"
+
+
+def verdict_words(verdict: Verdict | None) -> str:
+    """In a few words whether the score is better than that of guessing; empty if not known."""
+    if verdict is None:
+        return ""
+    return {
+        "better": "clearly better than guessing",
+        "unclear": "perhaps no better than guessing (the gain is within the noise of the folds)",
+        "worse": "no better than guessing",
+    }[verdict.level]
+
+
+def verdict_sentence(verdict: Verdict | None) -> str:
+    """The same as a sentence that follows one on a score, with a space before it."""
+    if verdict is None:
+        return ""
+    by = ", by balanced accuracy" if verdict.metric == "balanced_accuracy" else ""
+    return f" That is {verdict_words(verdict)}{by}."
+
+
+def _balanced(result: SelectionResult) -> str:
+    """A sentence on balanced accuracy, where the verdict goes by it."""
+    if result.verdict is None or result.verdict.metric == result.metric:
+        return ""
+    assert result.confusion is not None
+    counts = np.asarray(result.confusion.counts, dtype=np.float64)
+    right = float(np.mean(np.diag(counts) / np.maximum(counts.sum(axis=1), 1.0)))
+    return (
+        f" Balanced accuracy, the mean share of each class that was right, is {percent(right)}, "
+        f"and guessing gives {percent(1 / len(counts))}: the classes differ so much in size that "
+        "the verdict goes by it."
+    )
 
 
 def holdout_sentence(holdout: HoldoutScore) -> str:
@@ -149,9 +225,11 @@ def _for_comparison(result: SelectionResult) -> str:
     parts = []
     if math.isfinite(result.baseline_score):
         reached = score(result.metric, result.baseline_score)
-        parts.append(f"with all {result.data.n_features:,} features it is {reached}")
+        every = features(result.data.n_features, result.data.n_columns)
+        parts.append(f"with all {every} it is {reached}")
     if math.isfinite(result.chance_score) and result.metric != "r2":
-        guess = "guessing the commonest class" if result.metric == "accuracy" else "guessing"
+        of_classes = result.data.task == "classification"
+        guess = "guessing the commonest class" if of_classes else "guessing"
         parts.append(f"{guess} gives {score(result.metric, result.chance_score)}")
     return f"; {', and '.join(parts)}" if parts else ""
 
@@ -204,8 +282,11 @@ def stability_word(value: float) -> str:
     return "low" if value < poor else "fair" if value < excellent else "high"
 
 
-def stability_sentence(stability: tuple[float, float, float] | None) -> str:
+def stability_sentence(result: SelectionResult) -> str:
     """How much of the choice would be the same with other samples."""
+    stability, forced = result.stability, result.n_forced
+    if forced >= result.k:
+        return "All features had to be selected, so there is no choice whose stability to measure."
     if stability is None or not math.isfinite(stability[0]):
         return "The choice was not repeated on resamples, so its stability is not known."
     value, low, high = stability
@@ -218,7 +299,11 @@ def stability_sentence(stability: tuple[float, float, float] | None) -> str:
         "the others would be replaced",
         "high": "with other samples, nearly the same features would be picked",
     }[stability_word(value)]
-    return f"Stability is {decimal(value)}{interval}, which is {stability_word(value)}: {meaning}."
+    which = f"Stability{' of the others' if forced else ''} is {decimal(value)}{interval}"
+    if forced:
+        had = f"{counted(forced, 'feature')} had to be selected. "
+        which = had + which
+    return f"{which}, which is {stability_word(value)}: {meaning}."
 
 
 def curve_sentence(curve: KCurve) -> str:
@@ -226,17 +311,14 @@ def curve_sentence(curve: KCurve) -> str:
     mean = np.asarray(curve.mean, dtype=np.float64)
     if not np.isfinite(mean).any():
         return "No score could be computed."
-    best = int(np.nanargmax(mean))
-    top = score(curve.metric, float(mean[best]))
+    best, enough = curve.ks.index(curve.best_k), curve.ks.index(curve.enough_k)
     some = max(np.diff(curve.ks), default=1) > 1
     text = "Of the numbers tried, the score is highest" if some else "The score is highest"
-    text += f" with {counted(curve.ks[best], 'feature')} ({top})"
-    sd = float(curve.sd[best]) if math.isfinite(curve.sd[best]) else 0.0
-    near = next(at for at in range(len(mean)) if mean[at] >= mean[best] - sd)
-    if curve.ks[near] < curve.ks[best]:
+    text += f" with {counted(curve.best_k, 'feature')} ({score(curve.metric, mean[best])})"
+    if curve.enough_k < curve.best_k:
         text += (
-            f"; {curve.ks[near]:,} already {'comes' if curve.ks[near] == 1 else 'come'} within one "
-            f"standard deviation of that ({score(curve.metric, float(mean[near]))})"
+            f"; {curve.enough_k:,} already {'comes' if curve.enough_k == 1 else 'come'} within one "
+            f"standard error of that ({score(curve.metric, mean[enough])})"
         )
     return text + "."
 
@@ -275,18 +357,42 @@ def confusion_sentence(confusion: Confusion) -> str:
     )
 
 
+def best_so_far(progress: Sequence[ProgressPoint]) -> list[ProgressPoint]:
+    """The lowest objective and the highest bound up to each point; rounding is no change."""
+    points: list[ProgressPoint] = []
+    for point in progress:
+        objective, bound = point.objective, point.lower_bound
+        if points:
+            last = points[-1]
+            if not objective < last.objective - _ROUNDING * abs(last.objective):
+                objective = last.objective
+            known = [b for b in (last.lower_bound, bound) if b is not None]
+            bound = max(known, default=None)
+        points.append(replace(point, objective=objective, lower_bound=bound))
+    return points
+
+
+def has_course(progress: Sequence[ProgressPoint]) -> bool:
+    """Whether objective or bound changed, so that there is something to draw."""
+    points = best_so_far(progress)
+    return len({(point.objective, point.lower_bound) for point in points}) > 1
+
+
 def progress_sentence(progress: Sequence[ProgressPoint]) -> str:
     """When the choice was found, and how far the proof came."""
-    objectives = [point.objective for point in progress]
-    last = min(objectives)
-    found = next(p for p in progress if p.objective <= last + 1e-9 * max(1.0, abs(last)))
+    points = best_so_far(progress)
+    last = points[-1].objective
+    if not has_course(progress):
+        tried = "nothing tried after it was better" if len(points) > 1 else "no other was tried"
+        return f"The search kept its first choice, with an objective of {number(last)}: {tried}."
+    found = next(point for point in points if point.objective == last)
     text = f"The final choice was found after {seconds(found.seconds)}"
-    bounds = finite(point.lower_bound for point in progress if point.lower_bound is not None)
+    bounds = finite(point.lower_bound for point in points if point.lower_bound is not None)
     if not bounds:
         return f"{text}, with an objective of {number(last)}."
-    gap = (last - max(bounds)) / abs(last) if last else 0.0
+    gap = (last - bounds[-1]) / abs(last) if last else 0.0
     rest = "closed" if gap <= 1e-6 else f"narrowed to {percent_up(gap)}"
     return (
-        f"{text}; after {seconds(progress[-1].seconds)} the gap between it and what is possible "
+        f"{text}; after {seconds(points[-1].seconds)} the gap between it and what is possible "
         f"at best was {rest}."
     )

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import getdoc, signature
 from typing import Any, TypeVar
 
@@ -17,6 +18,9 @@ __all__ = ["KINDS", "SelectorInfo", "get_selector", "list_selectors", "register"
 
 # baseline: what the others must beat.
 KINDS = ("sparse", "filter", "subspace", "deep", "baseline")
+
+# The package that tells whether an extra is installed.
+_PACKAGE_OF = {"deep": "torch"}
 
 Class = TypeVar("Class", bound=type)
 
@@ -60,6 +64,12 @@ class SelectorInfo:
     def random(self) -> bool:
         """Whether it takes a ``random_state``."""
         return "random_state" in signature(self.cls).parameters
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the packages that it needs are installed."""
+        package = None if self.extra is None else _PACKAGE_OF.get(self.extra, self.extra)
+        return package is None or find_spec(package) is not None
 
     @property
     def summary(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -21,21 +20,37 @@ from sklearn.preprocessing import StandardScaler
 from rowsparse._arrays import Array, Index
 from rowsparse.evaluation import (
     METRICS,
+    Selection,
     default_estimators,
     folds,
     prediction_scores,
     select_for_each,
 )
-from rowsparse.workflow.messages import InputError, setting
-from rowsparse.workflow.results import Confusion
+from rowsparse.workflow.messages import InputError, setting, shown
+from rowsparse.workflow.plan import Plan
+from rowsparse.workflow.results import Confusion, Verdict
 from rowsparse.workflow.run_log import ProgressCallback, silent
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.threads import in_threads
+from rowsparse.workflow.verdict import compare_with_guessing, guess, verdict_metric
 
-__all__ = ["NOT_VALIDATED", "Validation", "cross_validate", "judges", "table_folds"]
+__all__ = [
+    "MANY_SAMPLES",
+    "Splits",
+    "Validation",
+    "confusion",
+    "cross_validate",
+    "judges",
+    "score_metric",
+    "select_in_fold",
+    "table_folds",
+]
+
+Splits = list[tuple[Index, Index]]
+
 
 # With more samples a support vector machine takes too long.
-_MANY_SAMPLES = 2000
+MANY_SAMPLES = 2000
 # n^2 d beyond which a model on all features takes too long.
 _TOO_LARGE = 1e9
 
@@ -48,34 +63,42 @@ class Validation:
     ----------
     metric : str
         Name of the score.
-    scores : array
-        Of each fold, with k features selected in it.
     ks : tuple of int
-        Numbers of features that were tried.
-    over_k : array of shape (n_splits, n_ks)
-        The scores with each of them.
-    baseline, chance : float
-        Mean score with all features (NaN if not computed), and without any.
-    confusion : Confusion or None
-        For classes.
+        Numbers of features.
+    scores : array of shape (n_splits, n_ks)
+        Of each fold, with the features selected in it.
+    baseline : float
+        Mean score with all features, NaN if not computed.
+    chance : array of shape (n_splits,)
+        Score of each fold without any feature.
+    predicted : tuple of dict of int to array
+        For each fold the predictions of its test samples, by the number of features.
     """
 
     metric: str
-    scores: Array
     ks: tuple[int, ...]
-    over_k: Array
+    scores: Array
     baseline: float
-    chance: float
-    confusion: Confusion | None
+    chance: Array
+    predicted: tuple[dict[int, Any], ...]
 
+    def of(self, k: int) -> Array:
+        """The scores of the folds with k features."""
+        return np.asarray(self.scores[:, self.ks.index(k)])
 
-# Where there is no cross-validation.
-NOT_VALIDATED = Validation("", np.full(1, np.nan), (), np.empty((0, 0)), np.nan, np.nan, None)
+    def verdict(self, table: Table, splits: Splits, k: int) -> Verdict:
+        """Whether k features predict better than guessing."""
+        metric = verdict_metric(table, self.metric)
+        scores = [
+            prediction_scores(table.task, table.y[test], predicted[k])[metric]
+            for (_, test), predicted in zip(splits, self.predicted, strict=True)
+        ]
+        return compare_with_guessing(table, splits, metric, np.array(scores))
 
 
 def judges(task: str, n: int) -> dict[str, Any]:
     """The models that judge a selection from n samples, the linear one first."""
-    if n <= _MANY_SAMPLES or task == "regression":
+    if n <= MANY_SAMPLES or task == "regression":
         return default_estimators(task)
     model = LogisticRegression(max_iter=300)
     if task == "multilabel":
@@ -83,7 +106,7 @@ def judges(task: str, n: int) -> dict[str, Any]:
     return {"logistic regression": model, "1-NN": KNeighborsClassifier(n_neighbors=1)}
 
 
-def table_folds(table: Table, cv: int, seed: int) -> list[tuple[Index, Index]]:
+def table_folds(table: Table, cv: int, seed: int) -> Splits:
     """The folds of a table; all workflows use the same for the same seed."""
     n = table.X.shape[0]
     most = n if table.task != "classification" else max(table.target.counts)
@@ -97,24 +120,47 @@ def table_folds(table: Table, cv: int, seed: int) -> list[tuple[Index, Index]]:
     return folds(cv, table.X, table.y, table.task, seed)
 
 
+def score_metric(table: Table, wanted: str | None) -> str:
+    """The metric of the scores; refused if the targets have no such metric."""
+    known = METRICS[table.task]
+    metric = known[0] if wanted is None else wanted
+    if metric not in known:
+        raise InputError(
+            f"{setting('metric')} for {table.task} is one of {', '.join(known)}; got "
+            f"{shown(metric)}."
+        )
+    return metric
+
+
+def select_in_fold(plan: Plan, train: Index, ks: Sequence[int]) -> dict[int, Selection]:
+    """What a method selects from the training samples of a fold, for each number of features.
+
+    All workflows select in folds by this function, so that the same k has the same score in each.
+    """
+    X, y = plan.table.X, plan.table.y
+    return select_for_each(plan.quick(1), X[train], y[train], ks, along_path=False)
+
+
 def cross_validate(
-    table: Table,
-    selector: Any,
-    k: int,
-    splits: list[tuple[Index, Index]],
+    plan: Plan,
+    ks: Iterable[int],
+    splits: Splits,
     *,
-    also: Sequence[int] = (),
+    metric: str | None = None,
+    with_all: bool = True,
     n_jobs: int | None = None,
     progress: ProgressCallback = silent,
 ) -> Validation:
-    """Score a selector of k features by a linear model on held-out folds.
+    """Score a method by a linear model on held-out folds, for several numbers of features.
 
-    ``also`` are further numbers of features to score.
+    ``metric`` is what the scores are, see :func:`score_metric`.
+    ``with_all`` asks for the score with all features too, unless that takes too long.
     """
-    n, d = table.X.shape
-    ks = tuple(sorted({k, *also}))
-    model = next(iter(judges(table.task, n).values()))
-    fold = _Fold(table, selector, model, k, ks, with_all=n * n * d <= _TOO_LARGE)
+    n, d = plan.table.X.shape
+    counts = tuple(sorted(set(ks)))
+    model = next(iter(judges(plan.table.task, n).values()))
+    named = score_metric(plan.table, metric)
+    fold = _Fold(plan, model, counts, named, with_all=with_all and n * n * d <= _TOO_LARGE)
     what = f"Cross-validation, {len(splits)} folds"
     progress(what, 0.0)
     with warnings.catch_warnings():
@@ -124,53 +170,51 @@ def cross_validate(
             n_jobs,
             lambda count: progress(what, count / len(splits)),
         )
-    over_k = np.array([scored.scores for scored in found])
     return Validation(
-        metric=METRICS[table.task][0],
-        scores=over_k[:, ks.index(k)],
-        ks=ks,
-        over_k=over_k,
+        metric=named,
+        ks=counts,
+        scores=np.array([scored.scores for scored in found]),
         baseline=float(np.mean([scored.baseline for scored in found])),
-        chance=float(np.mean([scored.chance for scored in found])),
-        confusion=_confusion(table, splits, [scored.predicted for scored in found]),
+        chance=np.array([scored.chance for scored in found]),
+        predicted=tuple(scored.predicted for scored in found),
     )
 
 
 @dataclass(frozen=True)
 class _FoldScores:
-    """Scores of a fold for each number of features, and the predictions with k of them."""
+    """Scores and predictions of a fold for each number of features."""
 
     scores: list[float]
     baseline: float
     chance: float
-    predicted: Any
+    predicted: dict[int, Any]
 
 
 @dataclass(frozen=True)
 class _Fold:
     """What is done in each fold."""
 
-    table: Table
-    selector: Any
+    plan: Plan
     model: Any
-    k: int
     ks: tuple[int, ...]
+    metric: str
     with_all: bool
+
+    @property
+    def table(self) -> Table:
+        """The data."""
+        return self.plan.table
 
     def scored(self, train: Index, test: Index) -> _FoldScores:
         """Select and fit on the training samples, predict the test samples."""
-        X, y = self.table.X, self.table.y
-        once = self.table.is_large and len(self.ks) > 1
-        chosen = select_for_each(self.selector, X[train], y[train], self.ks, along_path=once)
+        chosen = select_in_fold(self.plan, train, self.ks)
         predicted = {k: self._predicted(chosen[k].support, train, test) for k in self.ks}
-        guess = DummyRegressor() if self.table.task == "regression" else DummyClassifier()
-        blind = guess.fit(np.zeros((train.size, 1)), y[train]).predict(np.zeros((test.size, 1)))
         baseline = self._score(self._from_all(train, test), test) if self.with_all else np.nan
         return _FoldScores(
             [self._score(predicted[k], test) for k in self.ks],
             baseline,
-            self._score(blind, test),
-            predicted[self.k],
+            self._score(guess(self.table, train, test), test),
+            predicted,
         )
 
     def _predicted(self, chosen: Index, train: Index, test: Index) -> Any:
@@ -188,22 +232,21 @@ class _Fold:
 
     def _score(self, answer: Any, test: Index) -> float:
         task, truth = self.table.task, self.table.y[test]
-        metric = METRICS[task][0]
-        if metric == "accuracy":  # without the other metrics, which take longer than a fit
+        if self.metric == "accuracy" and task == "classification":
+            # Without the other metrics, which take longer than a fit.
             return float(np.mean(answer == truth))
-        return prediction_scores(task, truth, answer)[metric]
+        return prediction_scores(task, truth, answer)[self.metric]
 
 
-def _confusion(
-    table: Table, splits: list[tuple[Index, Index]], predicted: list[Any]
-) -> Confusion | None:
+def confusion(table: Table, splits: Splits, validation: Validation, k: int) -> Confusion | None:
+    """Which classes were predicted for which, with k features; None where there are no classes."""
     if table.task != "classification":
         return None
     classes, code = np.unique(table.y, return_inverse=True)
     counts = np.zeros((classes.size, classes.size), dtype=np.int64)
     accuracies = []
-    for (_, test), answer in zip(splits, predicted, strict=True):
-        answer_code = np.searchsorted(classes, answer)
+    for (_, test), predicted in zip(splits, validation.predicted, strict=True):
+        answer_code = np.searchsorted(classes, predicted[k])
         np.add.at(counts, (code[test], answer_code), 1)
         accuracies.append(float(np.mean(answer_code == code[test])))
     mean, sd = float(np.mean(accuracies)), float(np.std(accuracies))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import Units, make_design
 from rowsparse.targets import encode_targets
 from rowsparse.workflow.results import Alternative, Distribution, RankedFeature
@@ -43,15 +43,27 @@ def order_of(selector: Any) -> Index:
 
 
 def ranked(
-    table: Table, selector: Any, order: Index, units: Units, frequency: Any = None
+    table: Table,
+    selector: Any,
+    order: Index,
+    units: Units,
+    frequency: Any = None,
+    forced: Mask | None = None,
 ) -> tuple[RankedFeature, ...]:
-    """One record for each selected feature; ``frequency`` is a fitted StabilitySelection."""
+    """One record for each selected column.
+
+    ``frequency`` is a fitted StabilitySelection, and ``forced`` says which of all columns had to
+    be selected.
+    """
+    if forced is None:
+        forced = np.zeros(len(table.names), dtype=bool)
     effects, has_coef = _effects(table, selector, order, units)
     scores = np.asarray(selector.scores_, dtype=np.float64)
     features = []
     for rank, (j, effect) in enumerate(zip(order.tolist(), effects, strict=True), start=1):
-        interval = None
-        if frequency is not None:
+        share, interval = None, None
+        if frequency is not None and not forced[j]:
+            share = float(frequency.frequencies_[j])
             low, high = frequency.frequency_intervals_[j].tolist()
             interval = (low, high)
         features.append(
@@ -60,10 +72,11 @@ def ranked(
                 name=table.names[j],
                 index=j,
                 score=float(scores[j]),
-                frequency=None if frequency is None else float(frequency.frequencies_[j]),
+                frequency=share,
                 frequency_interval=interval,
                 speaks_for=_speaks_for(table, effect),
                 coefficients=tuple(effect.tolist()) if has_coef else (),
+                is_forced=bool(forced[j]),
             )
         )
     return tuple(features)
@@ -95,7 +108,7 @@ def _effects(table: Table, selector: Any, order: Index, units: Units) -> tuple[A
 
 def _speaks_for(table: Table, effect: Array) -> str:
     names = table.target.classes or table.target.names
-    if len(names) != effect.size or (len(names) == 1 and table.task == "regression"):
+    if len(names) != effect.size:
         return ""
     # Of two classes the effects are opposite: name the one with the positive effect.
     at = int(effect.argmax()) if len(table.target.classes) == 2 else int(np.abs(effect).argmax())

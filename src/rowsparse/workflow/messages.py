@@ -89,7 +89,9 @@ def check_setting(name: str, value: Any, allowed: Constraint) -> None:
         allowed.check(name, value)
     except (TypeError, ValueError) as error:
         kind = InputTypeError if isinstance(error, TypeError) else InputError
-        raise kind(setting(name) + str(error).removeprefix(name)) from None
+        # A setting of None is one that was not given: nobody would set it to that.
+        words = str(error).removeprefix(name).replace(" or None", "")
+        raise kind(setting(name) + words) from None
 
 
 # -------------------------------------------------------------------------- parts of sentences

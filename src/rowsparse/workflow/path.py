@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 
-from rowsparse.workflow.cross_validation import table_folds
-from rowsparse.workflow.feature_count import path_curve
+from rowsparse._threads import one_blas_thread
+from rowsparse.selectors import topk_path
+from rowsparse.workflow.cross_validation import cross_validate, score_metric, table_folds
+from rowsparse.workflow.feature_count import counts_up_to, score_curve
 from rowsparse.workflow.plan import make_plan
 from rowsparse.workflow.results import PathResult
 from rowsparse.workflow.run_log import (
     ProgressCallback,
     StepTimer,
     collect_warnings,
+    recorded,
     silent,
     versions,
 )
 from rowsparse.workflow.settings import MethodSettings, PathSettings
 from rowsparse.workflow.table import Table
+from rowsparse.workflow.verdict import imbalance_warning
 
 __all__ = ["find_path"]
+
+# Parameters of TopK that topk_path has too.
+_PATH_PARAMETERS = ("alpha", "include", "exclude", "feature_groups", "task", "random_state")
 
 
 def find_path(
@@ -48,8 +53,23 @@ def find_path(
     )
     plan = make_plan(table, method, settings.seed)
     splits = table_folds(table, settings.cv, settings.seed)
-    with timer.step("path"), collect_warnings() as found:
-        curve, path = path_curve(plan, settings.k_max, splits, settings, progress)
+    ks = counts_up_to(plan, settings.k_max)
+    progress(f"The best features for every k up to {ks[-1]}")
+    options = {name: plan.params[name] for name in _PATH_PARAMETERS if name in plan.params}
+    with timer.step("path"), collect_warnings() as found, one_blas_thread(not table.is_large):
+        path = topk_path(table.X, table.y, ks[-1], **options)
+    with timer.step("validate"), one_blas_thread(not table.is_large):
+        validation = cross_validate(
+            plan,
+            ks,
+            splits,
+            metric=score_metric(table, settings.metric),
+            with_all=False,
+            n_jobs=settings.n_jobs,
+            progress=progress,
+        )
+    curve = score_curve(validation.metric, validation.ks, validation.scores)
+    imbalance = imbalance_warning(table)
     names = list(table.names)
     for name, part in table.groups.items():
         names[int(part.min())] = name
@@ -60,8 +80,9 @@ def find_path(
         names=tuple(names),
         objectives=tuple(path.objectives.tolist()),
         curve=curve,
-        settings=asdict(settings),
+        settings=recorded(settings, {"alpha": plan.parameters()["alpha"], "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
-        warnings=tuple(found.sentences),
+        warnings=(*found.sentences, *([imbalance] if imbalance else [])),
+        verdict=validation.verdict(table, splits, curve.chosen_k),
     )

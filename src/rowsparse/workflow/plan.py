@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
 
+import numpy as np
+
+from rowsparse._arrays import Index, Mask
+from rowsparse._text import joined
 from rowsparse.selectors import SelectorInfo, get_selector, selector_info
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.settings import MethodSettings
 from rowsparse.workflow.table import Table
 
-__all__ = ["Plan", "check_count", "make_plan"]
+__all__ = ["Plan", "check_count", "group_notes", "make_plan"]
 
 # Default time limit of a proof.
 _PROOF_SECONDS = 10.0
+_NAMED_OTHERWISE = (
+    "n_features_to_select",
+    "include",
+    "exclude",
+    "feature_groups",
+    "random_state",
+    "n_jobs",
+)
 
 
 @dataclass(frozen=True)
@@ -35,14 +48,60 @@ class Plan:
         return parameter in signature(self.info.cls).parameters
 
     @property
+    def unit_of(self) -> Index:
+        """For every column the first one of those that are selected with it, or not at all."""
+        grouped = "feature_groups" in self.params
+        return self.table.unit_of if grouped else np.arange(self.table.X.shape[1])
+
+    def units_among(self, columns: Any) -> Index:
+        """The features that these columns stand for, those of a category once."""
+        return np.unique(self.unit_of[np.asarray(columns, dtype=np.intp)])
+
+    @property
+    def forced(self) -> Mask:
+        """The columns that must be selected, with those that are selected together with them."""
+        return np.isin(self.unit_of, self.units_among(self.params.get("include", ())))
+
+    @property
+    def choices(self) -> Index:
+        """The features that may be selected or not, those of a category once."""
+        settled = [*self.params.get("include", ()), *self.params.get("exclude", ())]
+        return np.setdiff1d(self.unit_of, self.units_among(settled))
+
+    @property
+    def n_units(self) -> int:
+        """How many features there are, those of a category counted once."""
+        return int(np.unique(self.unit_of).size)
+
+    @property
     def n_forced(self) -> int:
-        """How many features must be selected, those of a category counted once."""
-        return self.table.n_units_of(self.params.get("include", ()))
+        """How many features must be selected, counted in the same way."""
+        return int(self.units_among(self.params.get("include", ())).size)
 
     @property
     def n_free(self) -> int:
         """How many features may be selected, counted in the same way."""
-        return self.table.n_units - self.table.n_units_of(self.params.get("exclude", ()))
+        return self.n_units - int(self.units_among(self.params.get("exclude", ())).size)
+
+    def check(self, k: int) -> None:
+        """Refuse a number of features that what is included or excluded does not allow."""
+        check_count(k, self.n_units)
+        if self.n_forced > k:
+            raise InputError(
+                f"{setting('include')} has {self.n_forced} columns, more than {setting('k', k)}."
+            )
+        if self.n_free < k:
+            raise InputError(
+                f"{setting('exclude')} leaves {self.n_free} columns, fewer than {setting('k', k)}."
+            )
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the method as they take effect, defaults included.
+
+        Without those that are named otherwise in the settings, or hold columns.
+        """
+        every = self.selector(1).get_params(deep=False)
+        return {name: value for name, value in every.items() if name not in _NAMED_OTHERWISE}
 
     def selector(self, k: int) -> Any:
         """The selector of k features."""
@@ -65,7 +124,11 @@ def check_count(k: int, n: int) -> None:
 
 def _known_method(name: str, task: str) -> SelectorInfo:
     """The method of that name; refused if it does not take such targets."""
-    info = selector_info(name)
+    try:
+        info = selector_info(name)
+    except ValueError as error:
+        words = str(error).replace("There is no selector", "There is no method")
+        raise InputError(words.replace("list_selectors()", setting("list_selectors"))) from None
     if task not in info.tasks:
         raise InputError(
             f"{info.cls.__name__} takes targets for {' or '.join(info.tasks)}; these are for "
@@ -125,11 +188,31 @@ def _with_groups(plan: Plan) -> Plan:
     table = plan.table
     if not table.groups:
         return plan
-    names = quoted(list(table.groups))
     if plan.accepts("feature_groups"):
-        note = f"The columns made of {names} are selected together or not at all, and count once."
         groups = [part.tolist() for part in table.groups.values()]
         plan = replace(plan, params=plan.params | {"feature_groups": groups})
-    else:
-        note = f"{plan.name} knows no groups: of {names} it may select single values."
-    return replace(plan, table=replace(table, notes=(*table.notes, note)))
+    return replace(plan, table=replace(table, notes=(*table.notes, *group_notes([plan]))))
+
+
+def group_notes(plans: Sequence[Plan]) -> list[str]:
+    """How several methods select the columns made of one category: at most two sentences."""
+    table = plans[0].table
+    if not table.groups:
+        return []
+    names, notes = quoted(list(table.groups)), []
+    single = [plan.name for plan in plans if "feature_groups" not in plan.params]
+    if len(single) < len(plans):
+        by = (
+            ""
+            if not single
+            else " by " + joined(plan.name for plan in plans if plan.name not in single)
+        )
+        notes.append(
+            f"The columns made of {names} are selected{by} together or not at all, and count once."
+        )
+    if single:
+        know, they = ("knows", "it") if len(single) == 1 else ("know", "they")
+        notes.append(
+            f"{joined(single, 3)} {know} no groups: of {names} {they} may select single values."
+        )
+    return notes

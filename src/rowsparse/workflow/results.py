@@ -25,6 +25,7 @@ __all__ = [
     "ProgressPoint",
     "RankedFeature",
     "SelectionResult",
+    "Verdict",
 ]
 
 
@@ -39,7 +40,8 @@ class DataSummary:
     sha256 : str
         Of the file.
     n_samples, n_features : int
-        Rows, and columns that could be selected (after encoding).
+        Rows, and features that could be selected; one whose values are encoded as several
+        columns counts once, unless the method selects these columns one by one.
     task : {"classification", "multilabel", "regression"}
         What the targets are.
     targets : tuple of str
@@ -51,6 +53,8 @@ class DataSummary:
     notes : tuple of str
         One sentence for each thing that was done: columns left out as identifiers or constants,
         columns of categories encoded, values imputed.
+    n_columns : int or None
+        Columns that the features are encoded as; None if there are as many.
     """
 
     source: str
@@ -62,11 +66,12 @@ class DataSummary:
     classes: tuple[str, ...] = ()
     class_counts: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    n_columns: int | None = None
 
 
 @dataclass(frozen=True)
 class RankedFeature:
-    """One selected feature.
+    """One selected feature, or one column of those that a selected feature is encoded as.
 
     Attributes
     ----------
@@ -84,9 +89,12 @@ class RankedFeature:
         Its 95 % confidence interval.
     speaks_for : str
         The class or target with the largest coefficient (or the largest mean, for methods
-        without coefficients), and in which direction; empty for a single number.
+        without coefficients), and whether a higher value of the feature goes with a higher or
+        a lower one; empty if there is no effect.
     coefficients : tuple of float
         One for each class or target, per standard deviation of the feature; empty if none.
+    is_forced : bool
+        Whether it had to be selected (``include``); then it has no frequency.
     """
 
     rank: int
@@ -97,6 +105,7 @@ class RankedFeature:
     frequency_interval: tuple[float, float] | None = None
     speaks_for: str = ""
     coefficients: tuple[float, ...] = ()
+    is_forced: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,17 +144,21 @@ class ProgressPoint:
 class KCurve:
     """Cross-validated score over the number of features.
 
-    ``mean`` and ``sd`` are over the folds, ``objective`` is on all samples (or None), ``best_k``
-    has the best mean and ``chosen_k`` is the one taken.
+    ``mean`` and ``sd`` are over the folds, ``best_k`` has the best mean, ``enough_k`` is the least
+    k within one standard error of it, and ``chosen_k`` is the one taken.
     """
 
     metric: str
     ks: tuple[int, ...]
     mean: tuple[float, ...]
     sd: tuple[float, ...]
-    objective: tuple[float, ...] | None
     best_k: int
+    enough_k: int
     chosen_k: int
+
+    def by_k(self) -> dict[int, tuple[float, float]]:
+        """Mean and standard deviation of each k."""
+        return dict(zip(self.ks, zip(self.mean, self.sd, strict=True), strict=True))
 
 
 @dataclass(frozen=True)
@@ -169,6 +182,21 @@ class Confusion:
     counts: Array
     accuracy: float
     accuracy_sd: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a selection predicts better than guessing the commonest class, or the mean.
+
+    ``level`` is "better" (the gain is beyond the noise of the folds), "unclear" (there is a gain
+    within that noise) or "worse" (there is none). ``gain`` is the mean over the folds of the
+    difference in ``metric``, and ``margin`` what it must exceed.
+    """
+
+    level: str
+    metric: str
+    gain: float
+    margin: float
 
 
 @dataclass(frozen=True)
@@ -208,7 +236,7 @@ class SelectionResult:
     method, method_reference : str
         Name of the selector, and its paper.
     k : int
-        Number of features selected.
+        Number of features selected, those encoded as several columns counted once.
     k_was_chosen : bool
         Whether cross-validation chose k.
     settings : dict
@@ -216,7 +244,7 @@ class SelectionResult:
     versions : dict of str to str
         Python, rowsparse, numpy, scipy, scikit-learn.
     features : tuple of RankedFeature
-        In the order of their ranks.
+        One for each selected column, in the order of their ranks.
     certificate : Certificate or None
         None for methods without a statement on optimality.
     metric : str
@@ -233,7 +261,8 @@ class SelectionResult:
     distributions : tuple of Distribution
         One for each selected feature (at most the first 40).
     stability : tuple of float or None
-        The measure of Nogueira et al. over the resamples, with its 95 % interval.
+        The measure of Nogueira et al. over the resamples, with its 95 % interval. Features that
+        had to be selected, or must not be, are left out of it; None if no choice is left.
     progress : tuple of ProgressPoint
         How the objective fell and the bound rose over time.
     confusion : Confusion or None
@@ -252,6 +281,10 @@ class SelectionResult:
         Whether the method's own criterion was met.
     proof : Proof or None
         Every step of the proof, with ``keep_proof``.
+    n_forced : int
+        How many of the k features had to be selected.
+    verdict : Verdict or None
+        Whether the score is better than that of guessing; None without a score.
     model : SavedModel or None
         The selection with a linear model, for other tables.
     holdout : HoldoutScore or None
@@ -286,13 +319,18 @@ class SelectionResult:
     objective: float = float("nan")
     converged: bool = True
     proof: Proof | None = None
+    n_forced: int = 0
+    verdict: Verdict | None = None
     model: SavedModel | None = None
     holdout: HoldoutScore | None = None
 
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """Result of :func:`rowsparse.workflow.compare.compare`."""
+    """Result of :func:`rowsparse.workflow.compare.compare`.
+
+    ``verdict`` is on the highest mean score; None if every method failed.
+    """
 
     data: DataSummary
     curve: SelectionCurve
@@ -300,11 +338,15 @@ class ComparisonResult:
     versions: dict[str, str]
     seconds: dict[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)
 class PathResult:
-    """Result of :func:`rowsparse.workflow.path.find_path`: the support for every k."""
+    """Result of :func:`rowsparse.workflow.path.find_path`: the support for every k.
+
+    ``verdict`` is on the k that the curve suggests.
+    """
 
     data: DataSummary
     ks: tuple[int, ...]
@@ -316,3 +358,4 @@ class PathResult:
     versions: dict[str, str]
     seconds: dict[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    verdict: Verdict | None = None

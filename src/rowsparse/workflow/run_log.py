@@ -7,9 +7,10 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -18,6 +19,7 @@ __all__ = [
     "ProgressCallback",
     "StepTimer",
     "collect_warnings",
+    "recorded",
     "silent",
     "versions",
 ]
@@ -78,6 +80,13 @@ def collect_warnings() -> Iterator[CollectedWarnings]:
                     continue
                 if sentence not in result.sentences:
                     result.sentences.append(sentence)
+
+
+def recorded(settings: Any, effective: dict[str, Any]) -> dict[str, Any]:
+    """What a result records: the date, the settings, and what took effect in place of None."""
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    given = {name: value for name, value in asdict(settings).items() if value is not None}
+    return {"date": date, **given, **effective}
 
 
 def versions() -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,16 @@ import numpy as np
 from rowsparse._arrays import Index
 from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._threads import one_blas_thread
-from rowsparse.evaluation import METRICS
-from rowsparse.selectors import StabilitySelection
+from rowsparse.selectors import StabilitySelection, stability
 from rowsparse.workflow.cross_validation import (
-    NOT_VALIDATED,
+    Splits,
     Validation,
+    confusion,
     cross_validate,
+    score_metric,
     table_folds,
 )
-from rowsparse.workflow.feature_count import choose_count, counts_around, score_curve
+from rowsparse.workflow.feature_count import counts_around, counts_up_to, score_curve
 from rowsparse.workflow.feature_descriptions import (
     class_means,
     correlations,
@@ -32,18 +33,26 @@ from rowsparse.workflow.feature_descriptions import (
 from rowsparse.workflow.fit_model import fit_model
 from rowsparse.workflow.messages import InputError, one_line, setting
 from rowsparse.workflow.model import SavedModel
-from rowsparse.workflow.plan import Plan, check_count, make_plan
-from rowsparse.workflow.results import Certificate, KCurve, ProgressPoint, SelectionResult
+from rowsparse.workflow.plan import Plan, make_plan
+from rowsparse.workflow.results import (
+    Certificate,
+    KCurve,
+    ProgressPoint,
+    SelectionResult,
+    Verdict,
+)
 from rowsparse.workflow.run_log import (
     ProgressCallback,
     StepTimer,
     collect_warnings,
+    recorded,
     silent,
     versions,
 )
 from rowsparse.workflow.settings import SelectSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.threads import thread_backend, thread_count
+from rowsparse.workflow.verdict import imbalance_warning
 
 __all__ = ["select"]
 
@@ -73,9 +82,10 @@ def select(
     plan = make_plan(table, settings, settings.seed)
     table = plan.table
     if settings.k != "auto":
-        check_count(settings.k, table.n_units)
+        plan.check(settings.k)
     if settings.image_shape is not None:
         _check_image(settings.image_shape, table.X.shape[1])
+    score_metric(table, settings.metric)  # refused before anything is computed
     splits = table_folds(table, settings.cv, settings.seed) if settings.cv else []
     run = _Run(plan, settings, splits, progress)
     with one_blas_thread(not table.is_large):
@@ -139,7 +149,7 @@ class _Run:
 
     plan: Plan
     settings: SelectSettings
-    splits: list[tuple[Index, Index]]
+    splits: Splits
     progress: ProgressCallback
     timer: StepTimer = field(default_factory=StepTimer)
     warnings: dict[str, None] = field(default_factory=dict)
@@ -148,65 +158,57 @@ class _Run:
     def result(self) -> SelectionResult:
         """Run all steps."""
         plan, table, k = self.plan, self.plan.table, self.settings.k
-        curve = self.curve() if k == "auto" else None
-        count = int(curve.chosen_k if curve is not None else k)
+        validation, curve = self.validated()
+        count = int(curve.chosen_k if curve is not None and k == "auto" else k)
+        scores = np.full(1, np.nan) if validation is None else validation.of(count)
+        verdict = self.verdict(validation, count)
         selector, points = self.fitted(count)
         order = order_of(selector)
-        validation = self.validated(count, with_others=curve is None)
-        if curve is None and len(validation.ks) > 1:
-            curve = score_curve(validation.metric, validation.ks, validation.over_k, taken=count)
         resampled = self.resampled(count)
         with self.timer.step("describe"):
             self.progress("Describing the features")
             units = units_of(table.X)
             among, alternatives = correlations(table, order, units)
-            features = ranked(table, selector, order, units, resampled)
+            features = ranked(table, selector, order, units, resampled, plan.forced)
             spread = distributions(table, order)
         model = self.model(selector, order)
         return SelectionResult(
-            data=table.summary(),
+            data=replace(table.summary(), n_features=plan.n_units),
             method=plan.name,
             method_reference=plan.info.reference,
-            k=order.size,
+            k=plan.units_among(order).size,
             k_was_chosen=k == "auto",
-            settings=asdict(self.settings),
+            settings=recorded(self.settings, plan.parameters() | {"stability": self.n_subsamples}),
             versions=versions(),
             features=features,
             certificate=_certificate(selector),
-            metric=METRICS[table.task][0],
-            score=float(validation.scores.mean()),
-            score_sd=float(validation.scores.std()),
-            baseline_score=validation.baseline,
-            chance_score=validation.chance,
+            metric=score_metric(table, self.settings.metric),
+            score=float(scores.mean()),
+            score_sd=float(scores.std()),
+            baseline_score=math.nan if validation is None else validation.baseline,
+            chance_score=math.nan if validation is None else float(validation.chance.mean()),
             curve=curve,
             correlation=among,
             alternatives=alternatives,
             distributions=spread,
-            stability=_stability(resampled),
+            stability=_stability(resampled, plan, count),
             progress=points,
-            confusion=validation.confusion,
+            confusion=None
+            if validation is None
+            else confusion(table, self.splits, validation, count),
             seconds=self.timer.seconds,
             warnings=tuple(self.warnings),
             objective=float(getattr(selector, "objective_", math.nan)),
             converged=self.converged,
             proof=selector.proof_ if plan.params.get("keep_proof") else None,
+            n_forced=plan.n_forced,
+            verdict=verdict,
             model=model,
         )
 
     def warn(self, sentence: str) -> None:
         """Add a sentence to the warnings, once."""
         self.warnings[sentence] = None
-
-    def curve(self) -> KCurve:
-        """The score over k."""
-        settings = self.settings
-        with self.timer.step("choose k"):
-            curve = choose_count(self.plan, settings.k_max, self.splits, settings, self.progress)
-        self.warn(
-            "The number of features was chosen on the same folds as the score: it may be a little "
-            "too good."
-        )
-        return curve
 
     def fitted(self, k: int) -> tuple[Any, tuple[ProgressPoint, ...]]:
         """The selector fitted to all samples, and the progress of the fit."""
@@ -224,26 +226,57 @@ class _Run:
             self.warn(sentence)
         return selector, recorder.thinned()
 
-    def validated(self, k: int, *, with_others: bool) -> Validation:
-        """The cross-validated score, also of some other numbers of features if asked for."""
+    def validated(self) -> tuple[Validation | None, KCurve | None]:
+        """Cross-validated scores, and the curve of them where there are several k."""
         if not self.splits:
-            return NOT_VALIDATED
-        n_train = min(train.size for train, _ in self.splits)
-        also = counts_around(self.plan, k, n_train) if with_others else []
+            return None, None
+        k, settings = self.settings.k, self.settings
+        if k == "auto":
+            ks = counts_up_to(self.plan, settings.k_max)
+        else:
+            ks = [k, *counts_around(self.plan, k, min(len(train) for train, _ in self.splits))]
         try:
             with self.timer.step("validate"):
-                return cross_validate(
-                    self.plan.table,
-                    self.plan.quick(k),
-                    k,
+                found = cross_validate(
+                    self.plan,
+                    ks,
                     self.splits,
-                    also=also,
-                    n_jobs=self.settings.n_jobs,
+                    metric=settings.metric,
+                    n_jobs=settings.n_jobs,
                     progress=self.progress,
                 )
         except ValueError as error:
+            if k == "auto":
+                raise
             self.warn(f"No cross-validated score: {one_line(error)}")
-            return NOT_VALIDATED
+            return None, None
+        if k == "auto":
+            self.warn(
+                "The number of features was chosen on the same folds as the score: it may be a "
+                "little too good."
+            )
+            return found, score_curve(found.metric, found.ks, found.scores)
+        several = len(found.ks) > 1
+        curve = score_curve(found.metric, found.ks, found.scores, taken=k) if several else None
+        return found, curve
+
+    def verdict(self, validation: Validation | None, k: int) -> Verdict | None:
+        """Whether k features predict better than guessing; a warning if that is hard to tell."""
+        if validation is None:
+            return None
+        warning = imbalance_warning(self.plan.table)
+        if warning is not None:
+            self.warn(warning)
+        return validation.verdict(self.plan.table, self.splits, k)
+
+    @property
+    def n_subsamples(self) -> int:
+        """How many subsamples there are, by default fewer of a large table."""
+        if self.settings.stability is not None:
+            return self.settings.stability
+        if self.plan.info.kind == "deep":
+            return 0
+        return _FEW_SUBSAMPLES if self.plan.table.is_large else _SUBSAMPLES
 
     def model(self, selector: Any, order: Index) -> SavedModel | None:
         """The linear model on the selected features, fitted to all samples."""
@@ -256,10 +289,7 @@ class _Run:
 
     def resampled(self, k: int) -> StabilitySelection | None:
         """How often each feature is selected from subsamples."""
-        m = self.settings.stability
-        if m is None:
-            few = _FEW_SUBSAMPLES if self.plan.table.is_large else _SUBSAMPLES
-            m = 0 if self.plan.info.kind == "deep" else few
+        m = self.n_subsamples
         if not m:
             return None
         self.progress(f"Selecting again from {m} subsamples")
@@ -275,11 +305,14 @@ class _Run:
             return None
 
 
-def _stability(resampled: StabilitySelection | None) -> tuple[float, float, float] | None:
-    if resampled is None:
+def _stability(
+    resampled: StabilitySelection | None, plan: Plan, k: int
+) -> tuple[float, float, float] | None:
+    """How stable the choice is among the features that may be selected or not."""
+    if resampled is None or k <= plan.n_forced:
         return None
-    low, high = resampled.stability_interval_
-    return (resampled.stability_, low, high)
+    value, low, high = stability(resampled.supports_[:, plan.choices])
+    return value, low, high
 
 
 def _certificate(selector: Any) -> Certificate | None:

@@ -18,6 +18,7 @@ __all__ = [
 ]
 
 _POSITIVE = Number(low=1, integer=True)
+_RIDGE = Number(low=0, optional=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,11 +83,20 @@ class EvaluationSettings:
         Of all random numbers.
     n_jobs : int, optional
         Number of threads; the answer is the same for any.
+    metric : str, optional
+        What the scores are: "accuracy", "balanced_accuracy" or "macro_f1" for classes,
+        "macro_f1" or "accuracy" for labels, "r2" for numbers; by default the first of them.
     """
 
     cv: int = 5
     seed: int = 0
     n_jobs: int | None = None
+    metric: str | None = None
+
+    def __post_init__(self) -> None:
+        check_setting("seed", self.seed, Number(low=0, integer=True))
+        if self.seed >= 2**32:
+            raise InputError(f"{setting('seed')} must be below 4,294,967,296; got {self.seed:,}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +120,10 @@ class MethodSettings:
     alpha: float | None = None
     include: str | None = None
     exclude: str | None = None
+
+    def __post_init__(self) -> None:
+        check_setting("alpha", self.alpha, _RIDGE)
+        check_setting("time_limit", self.time_limit, Number(low=0, low_open=True, optional=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +152,8 @@ class SelectSettings(MethodSettings, EvaluationSettings):
     image_shape: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
+        MethodSettings.__post_init__(self)
+        EvaluationSettings.__post_init__(self)
         name = "k_max" if self.k == "auto" else "k"
         check_setting(name, getattr(self, name), _POSITIVE)
         if self.k == "auto" and not self.cv:
@@ -169,6 +185,7 @@ class CompareSettings(EvaluationSettings):
     methods: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for k in self.k:
             check_setting("k", k, _POSITIVE)
         if self.methods is not None and not self.methods:
@@ -196,4 +213,6 @@ class PathSettings(EvaluationSettings):
     exclude: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_setting("k_max", self.k_max, _POSITIVE)
+        check_setting("alpha", self.alpha, _RIDGE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -99,10 +98,6 @@ class Table:
             first[part] = part.min()
         return first
 
-    def n_units_of(self, columns: Sequence[int]) -> int:
-        """Number of these features, those of a category counted once."""
-        return int(np.unique(self.unit_of[list(columns)]).size)
-
     @property
     def is_large(self) -> bool:
         """Whether a pass over all numbers takes longer than a search among the features."""
@@ -147,12 +142,13 @@ class Table:
             source=self.path.name,
             sha256=self.sha256,
             n_samples=self.X.shape[0],
-            n_features=self.X.shape[1],
+            n_features=self.n_units,
             task=self.task,
             targets=self.target.names,
             classes=self.target.classes,
             class_counts=self.target.counts,
             notes=self.notes,
+            n_columns=self.X.shape[1],
         )
 
 

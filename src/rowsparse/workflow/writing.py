@@ -49,7 +49,7 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
     The model is for :class:`rowsparse.workflow.model.SavedModel`.
     """
     header = ["rank", "feature", "column", "score", "frequency"]
-    header += ["frequency_low", "frequency_high", "speaks_for"]
+    header += ["frequency_low", "frequency_high", "speaks_for", "forced"]
     width = max((len(feature.coefficients) for feature in result.features), default=0)
     names = result.data.classes if len(result.data.classes) == width else result.data.targets
     has_names = len(names) == width
@@ -58,13 +58,14 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
     for feature in result.features:
         low, high = feature.frequency_interval or (None, None)
         row = [feature.rank, feature.name, feature.index, feature.score, feature.frequency]
-        row += [low, high, feature.speaks_for]
+        row += [low, high, feature.speaks_for, "yes" if feature.is_forced else "no"]
         rows.append([*row, *feature.coefficients] if has_names else row)
     proof = result.certificate
     record = {
         "method": result.method,
         "reference": result.method_reference,
         "k": result.k,
+        "n_columns": len(result.features),
         "k_was_chosen": result.k_was_chosen,
         "features": [asdict(feature) for feature in result.features],
         "objective": result.objective,
@@ -78,6 +79,8 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
         "score_sd": result.score_sd,
         "baseline_score": result.baseline_score,
         "chance_score": result.chance_score,
+        "verdict": result.verdict and asdict(result.verdict),
+        "n_forced": result.n_forced,
         "stability": result.stability,
         "holdout": result.holdout and asdict(result.holdout),
         "curve": result.curve and asdict(result.curve),
@@ -112,6 +115,7 @@ def write_comparison(out: Path, result: ComparisonResult) -> list[Path]:
     means = {what: curve.mean(what) for what in (*curve.metrics, "redundancy", "seconds")}
     record = {
         "judge": curve.estimators[0],
+        "verdict": result.verdict and asdict(result.verdict),
         "results": [
             {
                 "method": name,
@@ -132,9 +136,18 @@ def write_path(out: Path, result: PathResult) -> list[Path]:
     curve = result.curve
     named = [[result.names[j] for j in support.tolist()] for support in result.supports]
     texts = [json.dumps(names, ensure_ascii=False) for names in named]
-    rows = zip(result.ks, result.objectives, curve.mean, curve.sd, texts, strict=True)
+    scores = curve.by_k()
+    rows = [
+        (k, objective, *scores.get(k, (None, None)), text)
+        for k, objective, text in zip(result.ks, result.objectives, texts, strict=True)
+    ]
     header = ["k", "objective", curve.metric, f"{curve.metric}_sd", "features"]
-    record = {"curve": asdict(curve), "objectives": result.objectives, "supports": named}
+    record = {
+        "curve": asdict(curve),
+        "verdict": result.verdict and asdict(result.verdict),
+        "objectives": result.objectives,
+        "supports": named,
+    }
     return [_csv(out / "path.csv", header, rows), _json(out, result, record)]
 
 
@@ -158,9 +171,11 @@ def _json(
     out: Path, result: SelectionResult | ComparisonResult | PathResult, findings: dict[str, Any]
 ) -> Path:
     """Write result.json: the findings, and all it takes to repeat the run."""
+    settings = dict(result.settings)
     record = {
-        "command": result.settings.get("command"),
-        "settings": result.settings,
+        "command": settings.pop("command", None),
+        "date": settings.pop("date", None),
+        "settings": settings,
         "versions": result.versions,
         "data": asdict(result.data),
         **findings,

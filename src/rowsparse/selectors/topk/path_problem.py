@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from rowsparse._arrays import Array
+from rowsparse._arrays import Array, Index
+from rowsparse._deadline import NO_DEADLINE
 from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.logistic import logistic_loss
@@ -19,6 +21,7 @@ from rowsparse.solvers.losses.squared import least_squares_objective
 from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
 from rowsparse.solvers.subset.logistic import solve_logistic_path
 from rowsparse.solvers.subset.path import PathPoint, solve_path
+from rowsparse.solvers.subset.search import search
 
 # The losses of TopK that have paths.
 PATH_LOSSES = ("squared", "logistic")
@@ -114,6 +117,27 @@ class SquaredPathProblem(PathProblem):
             n_restarts=n_restarts,
             seed=seed,
         )
+
+    def best(self, selector: TopK, k: int) -> Index:
+        """The features that the selector would select for k, found in the data of all k."""
+        asked = self.constraints
+        k = min(k, asked.n_units)
+        asked.check(k)
+        shared = self.shared.with_ridge(self.problem.scaled("alpha", selector.alpha) * self.n)
+        return search(
+            shared.design,
+            self.Y,
+            k,
+            ridge=shared.ridge,
+            include=asked.include,
+            exclude=asked.exclude,
+            groups=asked.groups,
+            n_restarts=selector.n_restarts,
+            seed=int(generator(selector.random_state).integers(2**31)),
+            n_jobs=selector.n_jobs,
+            deadline=NO_DEADLINE,
+            problem=shared,
+        ).support
 
     def model(self, point: PathPoint) -> tuple[Array, Array]:
         return self.problem.model(point.V, self.mean, point.support)

@@ -77,6 +77,7 @@ def search(
     n_jobs: int | None,
     deadline: Deadline,
     monitor: Monitor = silent,
+    problem: GramProblem | None = None,
 ) -> SearchResult:
     """Search for the k features with the least objective.
 
@@ -104,6 +105,8 @@ def search(
         Once it has passed, only the greedy growth is completed.
     monitor : callable
         Called after every round with the best objective; the search ends when it returns True.
+    problem : GramProblem, optional
+        Of this design, these targets and this ridge, where searches for several k share it.
 
     Returns
     -------
@@ -111,7 +114,8 @@ def search(
         Never worse than greedy selection. Of starts that tie, the support that comes first in
         lexicographic order.
     """
-    problem = GramProblem.of(design, reduced_targets(Y), ridge=ridge)
+    if problem is None:
+        problem = GramProblem.of(design, reduced_targets(Y), ridge=ridge)
     rules = Rules.of(problem, k, include, exclude, _TOL, deadline)
     local = local_search(problem, rules, groups)
     outcome = run_starts(
