@@ -31,7 +31,7 @@ _TOL = 1e-10
 _FINAL_TOL = 1e-11
 # If scoring one support on all columns takes no more multiplications than this, the pool has
 # all columns; else it begins with as many as take that many, but at least some for each of the k.
-_STEP_PRODUCTS, _PER_FEATURE, _LEAST_COLUMNS = 1 << 19, 4, 64
+_STEP_PRODUCTS, _PER_FEATURE, _LEAST_COLUMNS = 1 << 18, 2, 64
 # From this share of the features on, a support is found by removing from all of them.
 _NEARLY_ALL = 0.8
 

@@ -31,7 +31,7 @@ _CONFIRMED = 64
 # Decrease at which fits stop, as a share of the objective without features.
 _FIT_TOL = 1e-6
 # Columns that a look at the whole design adds to a pool: while growing, and for exchanges.
-_GROWTH_COLUMNS, _EXCHANGE_COLUMNS = 16, 128
+_GROWTH_COLUMNS, _EXCHANGE_COLUMNS = 8, 64
 
 
 @dataclass(frozen=True)
