@@ -27,6 +27,14 @@ def test_classes(classes: Table) -> None:
     assert held.chance == max(classes.target.counts) / 80
 
 
+def test_the_metric_of_the_selection(classes: Table) -> None:
+    model = selected(classes, 3, cv=0, stability=0).model
+    held = score_holdout(model, open_table(classes.path), "macro_f1")
+    answer = model.predict(classes.path)
+    assert held.metric == "macro_f1"
+    assert held.score == f1_score(classes.y, answer, average="macro")
+
+
 def test_a_class_that_the_model_does_not_know_is_wrong(classes: Table) -> None:
     model = selected(classes, 3, cv=0, stability=0).model
     frame = pl.read_csv(classes.path).with_columns(goal=pl.lit("new"))

@@ -142,13 +142,14 @@ def _sentences(result: SelectionResult) -> list[str]:
 
 def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -> None:
     """Score, stability, redundancy and time of every method and number of features."""
+    from rowsparse.report.numbers import metric_name
     from rowsparse.report.words import verdict_words
 
     curve, console = result.curve, _console()
     metric = curve.metrics[0]
     mean, sd = curve.mean(metric), curve.sd(metric)
     repeats, seconds = curve.mean("redundancy"), curve.mean("seconds")
-    title = f"{metric.replace('_', ' ')} of {curve.estimators[0]} on held-out folds"
+    title = f"{metric_name(metric)} of {curve.estimators[0]} on held-out folds"
     table = _table(title)
     table.add_column("Method", style="bold")
     for heading in ("k", "Score", "Stability", "Redundancy", "Seconds"):
@@ -178,11 +179,12 @@ def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -
 
 def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
     """Objective, score, and the features that enter and leave at each k."""
+    from rowsparse.report.numbers import metric_name
     from rowsparse.report.words import curve_sentence, verdict_sentence
 
     console, curve = _console(), result.curve
     table = _table(f"The best features for every k up to {result.ks[-1]}")
-    for heading in ("k", "Objective", curve.metric.replace("_", " ")):
+    for heading in ("k", "Objective", metric_name(curve.metric)):
         table.add_column(heading, justify="right")
     table.add_column("In", overflow="fold")
     table.add_column("Out", overflow="fold")

@@ -196,7 +196,7 @@ def _with_holdout(result: SelectionResult, holdout: NewTable) -> SelectionResult
     if result.model is None:
         return result
     try:
-        return replace(result, holdout=score_holdout(result.model, holdout))
+        return replace(result, holdout=score_holdout(result.model, holdout, result.metric))
     except InputError as error:
         sentence = f"No score on the holdout: {with_flags(error.message)}"
         return replace(result, warnings=(*result.warnings, sentence))

@@ -30,7 +30,7 @@ def check_targets(table: NewTable, targets: tuple[str, ...]) -> None:
         complete_target(name, table.target_values(name))
 
 
-def score_holdout(model: SavedModel, table: NewTable) -> HoldoutScore:
+def score_holdout(model: SavedModel, table: NewTable, metric: str | None = None) -> HoldoutScore:
     """Predict a table with a model, and compare with its targets.
 
     Parameters
@@ -38,13 +38,15 @@ def score_holdout(model: SavedModel, table: NewTable) -> HoldoutScore:
     model : SavedModel
     table : NewTable
         See :func:`rowsparse.workflow.new_table.open_table`.
+    metric : str, optional
+        What the score is; the first metric of the task by default.
     """
     check_targets(table, model.targets)
     truth, answer, guess = _targets(model, table), model.predict(table), _guesses(model, table)
     if model.task == "classification":
         # As text, so that a class that the model has never seen counts as wrong.
         truth, answer = truth.astype(str), answer.astype(str)
-    metric = METRICS[model.task][0]
+    metric = metric or METRICS[model.task][0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a single sample, R² is not defined
         scores = prediction_scores(model.task, truth, answer)
