@@ -133,7 +133,7 @@ def _accuracy(quick: bool, package: Any) -> list[Table]:
         if not quick:  # one set is no mean
             mean[VERDICT] = verdict(mean[next(iter(chosen))] >= TARGETS[k])
         summary.rows.append({"k": k, **mean})
-    return [summary, table]
+    return [table, summary]
 
 
 def _judge(data: Data, table: Table, *, chosen: dict[str, Select]) -> None:
