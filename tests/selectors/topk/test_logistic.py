@@ -189,3 +189,13 @@ def test_what_it_refuses(cancer, options, words):
     with pytest.raises(ValueError, match=words) as caught:
         topk(3, **options).fit(*cancer)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("seed", range(6))
+def test_separable_classes_without_a_ridge_stay_within_the_floats(seed):
+    X = np.random.default_rng(seed).standard_normal((60, 12))
+    selector = TopK(3, loss="logistic", alpha=0.0, random_state=0).fit(X, X[:, 0] > 0)
+    assert selector.support_[0]
+    assert 0.0 <= selector.objective_ < 1e-9
+    assert np.isfinite(selector.coef_).all()

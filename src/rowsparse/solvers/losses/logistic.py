@@ -14,6 +14,8 @@ from rowsparse.solvers.losses.base import SupportFit
 
 # Most Newton steps, and halvings of one of them.
 _MAX_STEPS, _MAX_HALVINGS = 100, 40
+# Share of the loss of W = 0 below which a fit is perfect: the curvature vanishes with the loss.
+_PERFECT = 1e-12
 # The share of the decrease that the quadratic model promises, by which a step must lower the loss.
 _ARMIJO = 1e-4
 # What is added to the diagonal of a Hessian matrix, as a share of it, so that it can be inverted.
@@ -147,8 +149,13 @@ class LogisticLoss:
         V = np.vstack([W, b]) if self.fit_intercept else W.copy()
         P = Z @ V
         values = self._column_objectives(P, V, weights)
+        if start is not None and not np.isfinite(values).all():
+            return self.fit(Z[:, :k], ridge=ridge, tol=tol, limit=limit)
         enough, decrement, converged = tol * self.at_zero, 0.0, False
         for _ in range(_MAX_STEPS):
+            converged = self.is_perfect(float(values.sum()))
+            if converged:
+                break
             slope, step = self._newton_step(Z, P, V, weights)
             decreases = np.maximum(np.einsum("jc,jc->c", slope, step), 0.0) / 2.0
             decrement = float(decreases.sum())
@@ -163,8 +170,14 @@ class LogisticLoss:
         b = V[k] if self.fit_intercept else np.zeros(V.shape[1])
         return NewtonFit(V[:k], b, P, float(values.sum()), decrement, converged)
 
+    def is_perfect(self, objective: float) -> bool:
+        """Whether an objective is all but zero, so that nothing is left to gain."""
+        return objective <= _PERFECT * self.at_zero
+
     def _column_objectives(self, P: Array, V: Array, weights: Array) -> Array:
-        return self.column_values(P) + 0.5 * (weights * V**2).sum(axis=0)
+        # Coefficients beyond the floats make an objective that is NaN, which no step accepts.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.column_values(P) + 0.5 * (weights * V**2).sum(axis=0)
 
     def _newton_step(self, Z: Array, P: Array, V: Array, weights: Array) -> tuple[Array, Array]:
         """The gradient in V, and the Newton step."""
@@ -193,16 +206,17 @@ class LogisticLoss:
         """V, P and the objectives of the columns after the step, halved where necessary."""
         length = np.ones(V.shape[1])
         slack = 1e-15 * np.abs(values)
-        for _ in range(_MAX_HALVINGS):
-            V_new, P_new = V - length * step, P - length * direction
-            moved = self._column_objectives(P_new, V_new, weights)
-            short = moved > values - 2.0 * _ARMIJO * length * decreases + slack
-            if not short.any():
-                return V_new, P_new, moved
-            length[short] /= 2.0
+        # Where the curvature is all but zero a step may be beyond the floats: it is too long.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(_MAX_HALVINGS):
+                V_new, P_new = V - length * step, P - length * direction
+                moved = self._column_objectives(P_new, V_new, weights)
+                short = ~(moved <= values - 2.0 * _ARMIJO * length * decreases + slack)
+                if not short.any():
+                    return V_new, P_new, moved
+                length[short] /= 2.0
         # Rounding hides what is left to gain.
-        length[short] = 0.0
-        V_new, P_new = V - length * step, P - length * direction
+        V_new, P_new = np.where(short, V, V_new), np.where(short, P, P_new)
         return V_new, P_new, self._column_objectives(P_new, V_new, weights)
 
 

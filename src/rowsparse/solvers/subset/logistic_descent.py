@@ -171,7 +171,7 @@ class LogisticDescent:
 
     def exchange(self) -> None:
         """Exchange features while one of the best few exchanges gains."""
-        while not self._rules.deadline.expired():
+        while not self._is_done():
             model = self.model()
             gains = self._exchange_gains(model).ravel()
             trials = _best(gains, _EXCHANGES, 0.0)
@@ -180,7 +180,7 @@ class LogisticDescent:
 
     def confirm(self) -> bool:
         """Make one exchange that gains, of all that may; False if there is none."""
-        while not self._rules.deadline.expired():
+        while not self._is_done():
             model = self.model()
             gains = self._exchange_gains(model).ravel()
             positive = int(np.count_nonzero(gains > 0))
@@ -192,6 +192,11 @@ class LogisticDescent:
             if not self.widen_for_exchange():
                 return False
         return False
+
+    def _is_done(self) -> bool:
+        """Whether time is up or the fit perfect, where the model has no curvature left."""
+        perfect = self._problem.loss.is_perfect(self.fit.objective)
+        return perfect or self._rules.deadline.expired()
 
     def _exchange_gains(self, model: NewtonModel) -> Array:
         gains = model.exchange_gains()

@@ -150,16 +150,18 @@ class TargetModel:
 
     def exchange_gains(self) -> Array:
         pivot = np.diag(self.M)[:, None]
-        left = self.T**2
-        left /= pivot
-        left += self.s
-        gains = self.T * (self.w[:, None] / pivot)
-        gains += self.R
-        np.square(gains, out=gains)
-        gains = safe_ratio(gains, left, left > _NOTHING_LEFT * self.diagonal)
-        gains -= (self.w**2)[:, None] / pivot
+        # Where all predictions are certain there is no curvature: such a model proposes nothing.
+        with np.errstate(over="ignore", invalid="ignore"):
+            left = self.T**2
+            left /= pivot
+            left += self.s
+            gains = self.T * (self.w[:, None] / pivot)
+            gains += self.R
+            np.square(gains, out=gains)
+            gains = safe_ratio(gains, left, left > _NOTHING_LEFT * self.diagonal)
+            gains -= (self.w**2)[:, None] / pivot
         gains *= 0.5
-        return gains
+        return np.where(np.isfinite(gains), gains, -np.inf)
 
     def equations(self, kept: Index, into: int | None) -> tuple[Array, Array]:
         """The linear equations of the best coefficients on ``kept`` slots and ``into``."""
