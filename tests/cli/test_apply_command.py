@@ -120,3 +120,14 @@ def test_a_table_is_read_as_for_the_selection(folder: Path, new: Path) -> None:
     kept = pl.read_csv(new.with_name("c") / "reduced.csv")
     assert kept.columns == ["sample", "f1", "f4", "f6"]
     assert kept["sample"].to_list() == table["sample"].to_list()[1:]
+
+
+def test_rows_without_a_target_are_predicted_and_not_scored(folder: Path, new: Path) -> None:
+    table = pl.read_csv(new)
+    some = pl.when(pl.int_range(20) < 8).then("outcome").alias("outcome")
+    table.with_columns(some).write_csv(new)
+    out = new.with_name("partly")
+    done = apply(folder, new, "--predict", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "8 samples" in done.stdout
+    assert pl.read_csv(out / "predictions.csv").height == 20

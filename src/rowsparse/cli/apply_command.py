@@ -35,7 +35,8 @@ def run_apply(options: ApplyOptions) -> int:
                 if set(model.targets) <= set(table.target_names):
                     from rowsparse.workflow.holdout import score_holdout
 
-                    score = score_holdout(model, table)
+                    known = table.with_targets(model.targets)
+                    score = score_holdout(model, known) if known.n_rows else None
             else:
                 columns = {column.name for column in model.columns}
                 wanted = {*columns, *model.targets, *model.identifiers_in(table)}

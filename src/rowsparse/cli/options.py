@@ -58,6 +58,10 @@ Target = Annotated[
     ),
 ]
 Drop = Annotated[str | None, typer.Option(help="Columns to leave out.", show_default=False)]
+DropMissingTarget = Annotated[
+    bool,
+    typer.Option("--drop-missing-target", help="Leave rows out that have no value of the target."),
+]
 Task = Annotated[TargetKind, typer.Option(help="What the target holds.")]
 Impute = Annotated[
     ImputeMethod | None,
@@ -201,6 +205,7 @@ class TableOptions(ReadingOptions):
 
     target: Target = None
     drop: Drop = None
+    drop_missing_target: DropMissingTarget = False
     impute: Impute = None
     task: Task = TargetKind.auto
     cv: Folds = 5

@@ -117,6 +117,7 @@ def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSet
         reading_settings(options),
         target=options.target,
         drop=options.drop,
+        drop_missing_target=options.drop_missing_target,
         impute=options.impute and str(options.impute),
         task=str(options.task),
         keep_all=keep_all,

@@ -183,6 +183,8 @@ def _read_holdout(path: Path, table: Table) -> NewTable:
     if path.resolve() == table.path.resolve():
         raise InputError(f"{setting('holdout')} must be another table than the one selected from.")
     holdout = open_table(path, table.reading)
+    if table.reading.drop_missing_target and {*table.target.names} <= {*holdout.target_names}:
+        holdout = holdout.with_targets(table.target.names)
     check_targets(holdout, table.target.names)
     return holdout
 

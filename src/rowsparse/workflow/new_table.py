@@ -16,6 +16,7 @@ from rowsparse.workflow.labels import load_joined
 from rowsparse.workflow.loading import Loaded, format_of, pandas_values
 from rowsparse.workflow.messages import InputError, shown
 from rowsparse.workflow.settings import TableSettings
+from rowsparse.workflow.target_columns import missing_in
 from rowsparse.workflow.text_files import check_distinct
 
 __all__ = ["NewTable", "as_numbers", "as_text", "open_table"]
@@ -53,6 +54,19 @@ class NewTable:
     target_values: Callable[[str], NDArray[Any]]
     path: Path | None = None
     reading: TableSettings = field(default_factory=TableSettings)
+
+    def with_targets(self, targets: Sequence[str]) -> NewTable:
+        """The rows that have a value of every target."""
+        missing = [missing_in(self.target_values(name)) for name in targets]
+        kept = np.flatnonzero(~np.any(missing, axis=0))
+        if kept.size == self.n_rows:
+            return self
+        return replace(
+            self,
+            n_rows=kept.size,
+            values=lambda name: self.values(name)[kept],
+            target_values=lambda name: self.target_values(name)[kept],
+        )
 
     def as_written(self, names: Sequence[str]) -> list[list[Any]]:
         """The values of some columns; those of a text file exactly as they stand there."""

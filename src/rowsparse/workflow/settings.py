@@ -32,6 +32,8 @@ class TableSettings:
         left out where the file itself says what y is.
     drop : str, optional
         Columns to leave out, in the same manner.
+    drop_missing_target : bool, default=False
+        Leave rows out that have no value of the target; otherwise they are refused.
     impute : {"median"}, optional
         What replaces missing values; without it they are refused.
     task : {"auto", "classification", "multilabel", "regression"}, default="auto"
@@ -52,6 +54,7 @@ class TableSettings:
 
     target: str | None = None
     drop: str | None = None
+    drop_missing_target: bool = False
     impute: str | None = None
     na_values: str | None = None
     transpose: bool = False

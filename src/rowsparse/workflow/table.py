@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Index, Mask
+from rowsparse._text import counted
 from rowsparse.workflow.categories import Category, encode_text
 from rowsparse.workflow.identifiers import find_identifiers
 from rowsparse.workflow.labels import load_joined
@@ -23,6 +24,7 @@ from rowsparse.workflow.target_columns import (
     TargetColumns,
     find_columns,
     find_targets,
+    missing_in,
     read_targets,
 )
 
@@ -186,6 +188,8 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
     settings = settings or TableSettings()
     loaded = load_joined(path, settings)
     targets = find_targets(settings.target, loaded)
+    if settings.drop_missing_target:
+        loaded = _without_missing(loaded, targets)
     if loaded.n_rows < 2:
         rows = "one row only" if loaded.n_rows else "no rows"
         raise InputError(f"The table has {rows}: at least two are needed.")
@@ -200,6 +204,24 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
     columns.left_out.update(dict.fromkeys(targets, "is the target"))
     columns.left_out.update(dict.fromkeys(dropped, f"was left out with {setting('drop')}"))
     return _finished(path, columns, settings, loaded)
+
+
+def _without_missing(loaded: Loaded, targets: list[str]) -> Loaded:
+    """The rows that have a value of every target."""
+    columns = loaded.labels if loaded.frame is None else loaded.frame
+    missing = np.zeros(loaded.n_rows, dtype=bool)
+    for name in targets:
+        missing |= missing_in(np.array(list(columns[name]), dtype=object))
+    if not missing.any():
+        return loaded
+    if missing.all():
+        raise InputError(f"No row has a value of the target {quoted(targets)}.")
+    note = (
+        f"Left out: {counted(int(missing.sum()), 'row')} of {loaded.n_rows:,} without a value of "
+        f"the target {quoted(targets)}."
+    )
+    part = loaded.rows(np.flatnonzero(~missing))
+    return replace(part, notes=[*part.notes, note])
 
 
 # ------------------------------------------------------------------------ numbers, text, targets
