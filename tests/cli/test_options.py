@@ -45,7 +45,7 @@ def test_the_record_has_every_option_and_the_command_those_that_are_set() -> Non
     record = options.record
     assert record["command"] == (
         "rowsparse select 'my table.csv' -k 3 --method topk --certify --proof p.npz --alpha=-1.0 "
-        "--k-max 30 --task auto --cv 5 --seed 0 --quiet"
+        "--k-max 30 --task auto --cv 5 --repeats 1 --seed 0 --quiet"
     )
     assert record["proof"] == "p.npz"
     assert record["impute"] is None

@@ -99,6 +99,14 @@ Alpha = Annotated[
     float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
 ]
 Folds = Annotated[int, typer.Option("--cv", help="Number of folds of the cross-validation.")]
+Repeats = Annotated[int, typer.Option(help="How often the folds are drawn.")]
+GroupsColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column such as the patient: rows of one value stay together in folds.",
+        show_default=False,
+    ),
+]
 KMax = Annotated[int, typer.Option("--k-max", help="The largest number of features to try.")]
 Metric = Annotated[
     str | None,
@@ -208,7 +216,9 @@ class TableOptions(ReadingOptions):
     drop_missing_target: DropMissingTarget = False
     impute: Impute = None
     task: Task = TargetKind.auto
+    groups_column: GroupsColumn = None
     cv: Folds = 5
+    repeats: Repeats = 1
     metric: Metric = None
     seed: Seed = 0
     jobs: Jobs = None

@@ -119,6 +119,7 @@ def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSet
         drop=options.drop,
         drop_missing_target=options.drop_missing_target,
         impute=options.impute and str(options.impute),
+        groups_column=options.groups_column,
         task=str(options.task),
         keep_all=keep_all,
     )

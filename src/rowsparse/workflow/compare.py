@@ -13,12 +13,11 @@ from rowsparse._text import joined
 from rowsparse.evaluation import Record, SelectionCurve, judge_selection
 from rowsparse.selectors import list_selectors, selector_info
 from rowsparse.workflow.cross_validation import (
-    Splits,
     judges,
     score_metric,
     select_in_fold,
-    table_folds,
 )
+from rowsparse.workflow.folds import Splits, fold_notes, table_folds
 from rowsparse.workflow.plan import Plan, check_count, group_notes, make_plan
 from rowsparse.workflow.results import ComparisonResult, Verdict
 from rowsparse.workflow.run_log import ProgressCallback, StepTimer, recorded, silent, versions
@@ -64,11 +63,12 @@ def compare(
     plans = [make_plan(table, MethodSettings(method=name), settings.seed) for name in names]
     notes = [*table.notes, *group_notes(plans), *missing]
     metric = score_metric(table, settings.metric)
-    splits = table_folds(table, settings.cv, settings.seed)
+    splits = table_folds(table, settings)
+    notes += fold_notes(table, settings)
     numbered = list(enumerate(splits))
     records: list[Record] = []
     for at, plan in enumerate(plans):
-        progress(f"{plan.name}: {settings.cv} folds", at / len(plans))
+        progress(f"{plan.name}: {len(splits)} folds", at / len(plans))
         with timer.step(plan.name), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             folds = [partial(_records, plan, settings.k, at, *split) for at, split in numbered]

@@ -22,10 +22,10 @@ from rowsparse.evaluation import (
     METRICS,
     Selection,
     default_estimators,
-    folds,
     prediction_scores,
     select_for_each,
 )
+from rowsparse.workflow.folds import Splits
 from rowsparse.workflow.messages import InputError, setting, shown
 from rowsparse.workflow.plan import Plan
 from rowsparse.workflow.results import Confusion, Verdict
@@ -36,17 +36,13 @@ from rowsparse.workflow.verdict import compare_with_guessing, guess, verdict_met
 
 __all__ = [
     "MANY_SAMPLES",
-    "Splits",
     "Validation",
     "confusion",
     "cross_validate",
     "judges",
     "score_metric",
     "select_in_fold",
-    "table_folds",
 ]
-
-Splits = list[tuple[Index, Index]]
 
 
 # With more samples a support vector machine takes too long.
@@ -104,20 +100,6 @@ def judges(task: str, n: int) -> dict[str, Any]:
     if task == "multilabel":
         return {"logistic regression": OneVsRestClassifier(model)}
     return {"logistic regression": model, "1-NN": KNeighborsClassifier(n_neighbors=1)}
-
-
-def table_folds(table: Table, cv: int, seed: int) -> Splits:
-    """The folds of a table; all workflows use the same for the same seed."""
-    n = table.X.shape[0]
-    most = n if table.task != "classification" else max(table.target.counts)
-    if most < 2:
-        raise InputError("No class has two samples: there is nothing to learn from.")
-    if not 2 <= cv <= most:
-        what = "samples" if table.task != "classification" else "samples of the largest class"
-        raise InputError(
-            f"{setting('cv')} must be between 2 and {most}, the number of {what}; got {cv}."
-        )
-    return folds(cv, table.X, table.y, table.task, seed)
 
 
 def score_metric(table: Table, wanted: str | None) -> str:

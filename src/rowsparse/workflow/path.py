@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rowsparse._threads import one_blas_thread
 from rowsparse.selectors import topk_path
-from rowsparse.workflow.cross_validation import cross_validate, score_metric, table_folds
+from rowsparse.workflow.cross_validation import cross_validate, score_metric
 from rowsparse.workflow.feature_count import counts_up_to, score_curve
+from rowsparse.workflow.folds import fold_notes, table_folds
 from rowsparse.workflow.plan import make_plan
 from rowsparse.workflow.results import PathResult
 from rowsparse.workflow.run_log import (
@@ -52,7 +55,7 @@ def find_path(
         alpha=settings.alpha, include=settings.include, exclude=settings.exclude
     )
     plan = make_plan(table, method, settings.seed)
-    splits = table_folds(table, settings.cv, settings.seed)
+    splits = table_folds(table, settings)
     ks = counts_up_to(plan, settings.k_max)
     progress(f"The best features for every k up to {ks[-1]}")
     options = {name: plan.params[name] for name in _PATH_PARAMETERS if name in plan.params}
@@ -68,13 +71,13 @@ def find_path(
             n_jobs=settings.n_jobs,
             progress=progress,
         )
-    curve = score_curve(validation.metric, validation.ks, validation.scores)
+    curve = score_curve(validation.metric, validation.ks, validation.scores, n_folds=settings.cv)
     imbalance = imbalance_warning(table)
     names = list(table.names)
     for name, part in table.groups.items():
         names[int(part.min())] = name
     return PathResult(
-        data=plan.table.summary(),
+        data=replace(plan.table.summary(), notes=(*plan.table.notes, *fold_notes(table, settings))),
         ks=tuple(path.ks.tolist()),
         supports=tuple(np.unique(table.unit_of[support]) for support in path.supports),
         names=tuple(names),

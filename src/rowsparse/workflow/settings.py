@@ -36,6 +36,9 @@ class TableSettings:
         Leave rows out that have no value of the target; otherwise they are refused.
     impute : {"median"}, optional
         What replaces missing values; without it they are refused.
+    groups_column : str, optional
+        Column whose rows of one value, as those of a patient, stay together in folds and
+        subsamples; it is no feature.
     task : {"auto", "classification", "multilabel", "regression"}, default="auto"
         What the target holds.
     na_values : str, optional
@@ -60,6 +63,7 @@ class TableSettings:
     transpose: bool = False
     labels: str | None = None
     by: str | None = None
+    groups_column: str | None = None
     task: str = "auto"
     keep_all: bool = False
 
@@ -82,6 +86,8 @@ class EvaluationSettings:
     ----------
     cv : int, default=5
         Number of folds of the cross-validation.
+    repeats : int, default=1
+        How often the folds are drawn.
     seed : int, default=0
         Of all random numbers.
     n_jobs : int, optional
@@ -92,12 +98,19 @@ class EvaluationSettings:
     """
 
     cv: int = 5
+    repeats: int = 1
     seed: int = 0
     n_jobs: int | None = None
     metric: str | None = None
 
     def __post_init__(self) -> None:
         check_setting("seed", self.seed, Number(low=0, integer=True))
+        check_setting("repeats", self.repeats, _POSITIVE)
+        if self.repeats > 1 and not self.cv:
+            raise InputError(
+                f"{setting('repeats')} draws the folds again, and {setting('cv', 0)} leaves them "
+                "out: leave one of them out."
+            )
         if self.seed >= 2**32:
             raise InputError(f"{setting('seed')} must be below 4,294,967,296; got {self.seed:,}.")
 

@@ -19,6 +19,7 @@ from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 from rowsparse.workflow.missing_values import fill_missing
 from rowsparse.workflow.results import DataSummary
+from rowsparse.workflow.sample_groups import find_groups
 from rowsparse.workflow.settings import TableSettings
 from rowsparse.workflow.target_columns import (
     TargetColumns,
@@ -58,6 +59,8 @@ class Table:
     notes : tuple of str
         One sentence for each thing done to the data.
     path : Path
+    sample_groups : array of int or None
+        The group of each row, from the column that the settings name.
     reading : TableSettings
         How the file was read.
     sha256 : str
@@ -74,6 +77,7 @@ class Table:
     left_out: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     categories: dict[str, Category] = field(default_factory=dict)
+    sample_groups: Index | None = None
     reading: TableSettings = field(default_factory=TableSettings)
     sha256: str = ""
 
@@ -91,6 +95,11 @@ class Table:
     def n_units(self) -> int:
         """Number of features, those of a category counted once."""
         return int(self.X.shape[1] - sum(part.size - 1 for part in self.groups.values()))
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of rows."""
+        return 0 if self.sample_groups is None else int(self.sample_groups.max()) + 1
 
     @property
     def unit_of(self) -> Index:
@@ -199,11 +208,15 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
         raise InputError(
             f"{quoted(both)} cannot be both in {setting('target')} and in {setting('drop')}."
         )
+    column, groups = find_groups(settings.groups_column, loaded, targets)
+    dropped += [name for name in column if name not in dropped]
     split = _from_matrix if loaded.frame is None else _from_frame
     columns = split(loaded, targets, dropped, settings.task)
     columns.left_out.update(dict.fromkeys(targets, "is the target"))
     columns.left_out.update(dict.fromkeys(dropped, f"was left out with {setting('drop')}"))
-    return _finished(path, columns, settings, loaded)
+    columns.left_out.update(dict.fromkeys(column, f"is the {setting('groups_column')}"))
+    table = _finished(path, columns, settings, loaded)
+    return replace(table, sample_groups=groups, identifiers=(*table.identifiers, *column))
 
 
 def _without_missing(loaded: Loaded, targets: list[str]) -> Loaded:

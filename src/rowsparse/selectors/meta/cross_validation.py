@@ -159,8 +159,13 @@ def score_fold(
     return np.array(scores).reshape(alphas.size, -1)
 
 
-def choose(scores: Array, alphas: Array, *, one_std_err: bool) -> tuple[int, int]:
+def choose(
+    scores: Array, alphas: Array, *, one_std_err: bool, n_folds: int | None = None
+) -> tuple[int, int]:
     """Which alpha and which k, from scores of shape (n_splits, n_alphas, n_ks).
+
+    ``n_folds`` is the number of folds if they are repeated: repetitions of the same samples do not
+    make the standard error smaller.
 
     >>> scores = np.array([[[0.5, 0.85, 0.9]], [[0.6, 0.95, 1.0]]])
     >>> choose(scores, np.array([0.5]), one_std_err=False)
@@ -174,7 +179,7 @@ def choose(scores: Array, alphas: Array, *, one_std_err: bool) -> tuple[int, int
     best = _first(means >= means.max() - slack, means, alphas)
     if not one_std_err or scores.shape[0] < 2:
         return best
-    error = scores[:, best[0], best[1]].std(ddof=1) / np.sqrt(scores.shape[0])
+    error = scores[:, best[0], best[1]].std(ddof=1) / np.sqrt(n_folds or scores.shape[0])
     return _first(means >= means[best] - error - slack, means, alphas)
 
 
