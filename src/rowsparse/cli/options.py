@@ -38,6 +38,8 @@ class ImputeMethod(StrEnum):
     """What replaces a missing value."""
 
     median = "median"
+    mean = "mean"
+    most_frequent = "most_frequent"
 
 
 Data = Annotated[

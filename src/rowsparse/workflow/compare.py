@@ -90,6 +90,7 @@ def compare(
 
 def _records(plan: Plan, ks: tuple[int, ...], at: int, train: Index, test: Index) -> list[Record]:
     """What a method comes to in one fold; the reason if it fails."""
+    plan = plan.in_fold(train)
     X, y, task = plan.table.X, plan.table.y, plan.table.task
     models = judges(task, X.shape[0])
     try:

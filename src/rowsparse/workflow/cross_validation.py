@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -117,7 +117,8 @@ def score_metric(table: Table, wanted: str | None) -> str:
 def select_in_fold(plan: Plan, train: Index, ks: Sequence[int]) -> dict[int, Selection]:
     """What a method selects from the training samples of a fold, for each number of features.
 
-    All workflows select in folds by this function, so that the same k has the same score in each.
+    ``plan`` is that of the fold, see :meth:`Plan.in_fold`. All workflows select in folds by this
+    function, so that the same k has the same score in each.
     """
     X, y = plan.table.X, plan.table.y
     return select_for_each(plan.quick(1), X[train], y[train], ks, along_path=False)
@@ -148,7 +149,7 @@ def cross_validate(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = in_threads(
-            [partial(fold.scored, train, test) for train, test in splits],
+            [partial(_scored, fold, train, test) for train, test in splits],
             n_jobs,
             lambda count: progress(what, count / len(splits)),
         )
@@ -170,6 +171,10 @@ class _FoldScores:
     baseline: float
     chance: float
     predicted: dict[int, Any]
+
+
+def _scored(fold: _Fold, train: Index, test: Index) -> _FoldScores:
+    return replace(fold, plan=fold.plan.in_fold(train)).scored(train, test)
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,11 @@ class Plan:
         """The selector of k features."""
         return get_selector(self.info.name, k, **self.params)
 
+    def in_fold(self, train: Index) -> Plan:
+        """The plan with missing values filled from the training rows of a fold alone."""
+        table = self.table.filled_from(train)
+        return self if table is self.table else replace(self, table=table)
+
     def quick(self, k: int) -> Any:
         """The selector for the fits on parts of the samples: without restarts and proof."""
         params = dict(self.params)

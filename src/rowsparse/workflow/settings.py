@@ -17,6 +17,7 @@ __all__ = [
     "TableSettings",
 ]
 
+_IMPUTE = ("median", "mean", "most_frequent")
 _POSITIVE = Number(low=1, integer=True)
 _RIDGE = Number(low=0, optional=True)
 
@@ -34,8 +35,9 @@ class TableSettings:
         Columns to leave out, in the same manner.
     drop_missing_target : bool, default=False
         Leave rows out that have no value of the target; otherwise they are refused.
-    impute : {"median"}, optional
-        What replaces missing values; without it they are refused.
+    impute : {"median", "mean", "most_frequent"}, optional
+        What replaces missing numbers (the most frequent value those of text); without it they are
+        refused. In folds it is that of the training rows.
     groups_column : str, optional
         Column whose rows of one value, as those of a patient, stay together in folds and
         subsamples; it is no feature.
@@ -68,7 +70,7 @@ class TableSettings:
     keep_all: bool = False
 
     def __post_init__(self) -> None:
-        check_setting("impute", self.impute, OneOf(("median",), optional=True))
+        check_setting("impute", self.impute, OneOf(_IMPUTE, optional=True))
         tasks = ("auto", "classification", "multilabel", "regression")
         check_setting("task", self.task, OneOf(tasks))
         if (self.labels is None) != (self.by is None):

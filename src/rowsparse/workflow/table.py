@@ -17,7 +17,7 @@ from rowsparse.workflow.identifiers import find_identifiers
 from rowsparse.workflow.labels import load_joined
 from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
-from rowsparse.workflow.missing_values import fill_missing
+from rowsparse.workflow.missing_values import commonest_category, fill_missing, fill_value
 from rowsparse.workflow.results import DataSummary
 from rowsparse.workflow.sample_groups import find_groups
 from rowsparse.workflow.settings import TableSettings
@@ -59,6 +59,8 @@ class Table:
     notes : tuple of str
         One sentence for each thing done to the data.
     path : Path
+    gaps : dict of str to array of int
+        Rows in which a column of the file had no value, which X has been given.
     sample_groups : array of int or None
         The group of each row, from the column that the settings name.
     reading : TableSettings
@@ -77,6 +79,7 @@ class Table:
     left_out: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     categories: dict[str, Category] = field(default_factory=dict)
+    gaps: dict[str, Index] = field(default_factory=dict)
     sample_groups: Index | None = None
     reading: TableSettings = field(default_factory=TableSettings)
     sha256: str = ""
@@ -129,6 +132,23 @@ class Table:
                 places.setdefault(self.made_from[j], []).append(j)
         found = find_columns(setting_name, wanted, list(places), self.left_out)
         return sorted({j for name in found for j in places[name]})
+
+    def filled_from(self, rows: Index) -> Table:
+        """The table with missing values replaced by what the given rows alone suggest."""
+        if not self.gaps:
+            return self
+        places: dict[str, list[int]] = {}
+        for j in range(len(self.names)):
+            places.setdefault(self.origin(j), []).append(j)
+        X = np.array(self.X)
+        for name in self.gaps.keys() & places.keys():
+            gap, columns = self.gaps[name], np.array(places[name])
+            known = X[np.ix_(np.setdiff1d(rows, gap), columns)]
+            is_text = name in self.categories
+            impute = str(self.reading.impute)
+            value = commonest_category(known) if is_text else fill_value(known, impute)
+            X[np.ix_(gap, columns)] = value
+        return replace(self, X=X)
 
     def without(self, columns: list[int], note: str) -> Table:
         """The table without some features."""
@@ -307,7 +327,7 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Lo
         notes.append(f"Left out as identifiers of the rows: {quoted(identifiers)}.")
     left_out = columns.left_out | text.left_out
     left_out |= dict.fromkeys(identifiers, "was left out as an identifier of the rows")
-    X, filled = fill_missing(X, names, text, settings.impute)
+    X, gaps, filled = fill_missing(X, names, text, settings.impute)
     notes += filled
     if not settings.keep_all:
         constant = _constant(X)
@@ -333,6 +353,7 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Lo
         groups=groups,
         made_from=made_from,
         categories=text.categories,
+        gaps=gaps,
         identifiers=tuple(identifiers),
         left_out=left_out,
         notes=tuple(notes),
