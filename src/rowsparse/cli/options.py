@@ -97,6 +97,12 @@ Include = Annotated[
 Exclude = Annotated[
     str | None, typer.Option(help="Columns that must not be selected.", show_default=False)
 ]
+Adjust = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns in every model that do not count, as in age,sex.", show_default=False
+    ),
+]
 Alpha = Annotated[
     float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
 ]
@@ -214,6 +220,7 @@ class TableOptions(ReadingOptions):
     """Options of the commands that select from a table."""
 
     target: Target = None
+    adjust: Adjust = None
     drop: Drop = None
     drop_missing_target: DropMissingTarget = False
     impute: Impute = None

@@ -57,11 +57,12 @@ def compare(
     """
     timer = StepTimer()
     d = table.X.shape[1]
-    for k in settings.k:
-        check_count(k, d)
     names, missing = _method_names(table, settings.methods)
-    plans = [make_plan(table, MethodSettings(method=name), settings.seed) for name in names]
-    notes = [*table.notes, *group_notes(plans), *missing]
+    chosen = [MethodSettings(method=name, adjust=settings.adjust) for name in names]
+    plans = [make_plan(table, method, settings.seed) for method in chosen]
+    for k in settings.k:
+        check_count(k, d - len(plans[0].adjusted))
+    notes = [*_adjusted_notes(table, plans), *group_notes(plans), *missing]
     metric = score_metric(table, settings.metric)
     splits = table_folds(table, settings)
     notes += fold_notes(table, settings)
@@ -101,11 +102,33 @@ def _records(plan: Plan, ks: tuple[int, ...], at: int, train: Index, test: Index
         return [
             Record(plan.name, model, "honest", k, at, error=why) for k in ks for model in models
         ]
-    return [
+    found = [
         record
         for k in ks
         for record in judge_selection(plan.name, chosen[k], X, y, train, test, at, models, task)
     ]
+    return [_counted(record, plan) for record in found] if plan.adjusted else found
+
+
+def _counted(record: Record, plan: Plan) -> Record:
+    """The record with the features that count alone."""
+    support = tuple(j for j in record.support if j not in plan.adjusted)
+    return replace(record, support=support, n_selected=len(support))
+
+
+def _adjusted_notes(table: Table, plans: list[Plan]) -> list[str]:
+    """The notes of the table, and on what is in every model."""
+    notes = list(table.notes)
+    if not plans[0].adjusted:
+        return notes
+    notes += [note for note in plans[0].table.notes if note.startswith("Adjusted for")]
+    apart = [plan.name for plan in plans if not plan.accepts("include")]
+    if apart:
+        notes.append(
+            f"{joined(apart, 3)} selected among the other columns only; the models that score "
+            "have both."
+        )
+    return notes
 
 
 def _method_names(table: Table, methods: tuple[str, ...] | None) -> tuple[list[str], list[str]]:

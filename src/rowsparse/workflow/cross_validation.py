@@ -65,6 +65,8 @@ class Validation:
         Of each fold, with the features selected in it.
     baseline : float
         Mean score with all features, NaN if not computed.
+    adjusted : float
+        Mean score with the columns alone that are in every model; NaN if there are none.
     chance : array of shape (n_splits,)
         Score of each fold without any feature.
     predicted : tuple of dict of int to array
@@ -75,6 +77,7 @@ class Validation:
     ks: tuple[int, ...]
     scores: Array
     baseline: float
+    adjusted: float
     chance: Array
     predicted: tuple[dict[int, Any], ...]
 
@@ -120,8 +123,21 @@ def select_in_fold(plan: Plan, train: Index, ks: Sequence[int]) -> dict[int, Sel
     ``plan`` is that of the fold, see :meth:`Plan.in_fold`. All workflows select in folds by this
     function, so that the same k has the same score in each.
     """
-    X, y = plan.table.X, plan.table.y
-    return select_for_each(plan.quick(1), X[train], y[train], ks, along_path=False)
+    X, y = plan.table.X[train], plan.table.y[train]
+    columns = np.arange(X.shape[1])
+    if plan.adjusted and not plan.accepts("include"):
+        columns = np.setdiff1d(columns, plan.adjusted)
+        X = X[:, columns]
+    asked = {k: plan.n_asked(k) for k in ks}
+    found = select_for_each(plan.quick(1), X, y, asked.values(), along_path=False)
+    return {
+        k: replace(
+            found[count],
+            k=k,
+            support=np.union1d(columns[found[count].support], plan.adjusted).astype(np.intp),
+        )
+        for k, count in asked.items()
+    }
 
 
 def cross_validate(
@@ -158,6 +174,7 @@ def cross_validate(
         ks=counts,
         scores=np.array([scored.scores for scored in found]),
         baseline=float(np.mean([scored.baseline for scored in found])),
+        adjusted=float(np.mean([scored.adjusted for scored in found])),
         chance=np.array([scored.chance for scored in found]),
         predicted=tuple(scored.predicted for scored in found),
     )
@@ -169,6 +186,7 @@ class _FoldScores:
 
     scores: list[float]
     baseline: float
+    adjusted: float
     chance: float
     predicted: dict[int, Any]
 
@@ -197,9 +215,14 @@ class _Fold:
         chosen = select_in_fold(self.plan, train, self.ks)
         predicted = {k: self._predicted(chosen[k].support, train, test) for k in self.ks}
         baseline = self._score(self._from_all(train, test), test) if self.with_all else np.nan
+        adjusted = np.nan
+        if self.plan.adjusted:
+            alone = self._predicted(np.array(self.plan.adjusted), train, test)
+            adjusted = self._score(alone, test)
         return _FoldScores(
             [self._score(predicted[k], test) for k in self.ks],
             baseline,
+            adjusted,
             self._score(guess(self.table, train, test), test),
             predicted,
         )

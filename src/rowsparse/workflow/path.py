@@ -52,7 +52,10 @@ def find_path(
     settings = settings or PathSettings()
     timer = StepTimer()
     method = MethodSettings(
-        alpha=settings.alpha, include=settings.include, exclude=settings.exclude
+        alpha=settings.alpha,
+        include=settings.include,
+        exclude=settings.exclude,
+        adjust=settings.adjust,
     )
     plan = make_plan(table, method, settings.seed)
     splits = table_folds(table, settings)
@@ -60,7 +63,7 @@ def find_path(
     progress(f"The best features for every k up to {ks[-1]}")
     options = {name: plan.params[name] for name in _PATH_PARAMETERS if name in plan.params}
     with timer.step("path"), collect_warnings() as found, one_blas_thread(not table.is_large):
-        path = topk_path(table.X, table.y, ks[-1], **options)
+        path = topk_path(table.X, table.y, plan.n_asked(ks[-1]), **options)
     with timer.step("validate"), one_blas_thread(not table.is_large):
         validation = cross_validate(
             plan,
@@ -73,15 +76,21 @@ def find_path(
         )
     curve = score_curve(validation.metric, validation.ks, validation.scores, n_folds=settings.cv)
     imbalance = imbalance_warning(table)
+    # The path begins with the columns that are in every model alone.
+    found_ks = path.ks - plan.n_adjusted
+    first = int(np.searchsorted(found_ks, 1))
+    beside = plan.units_among(plan.adjusted)
     names = list(table.names)
     for name, part in table.groups.items():
         names[int(part.min())] = name
     return PathResult(
         data=replace(plan.table.summary(), notes=(*plan.table.notes, *fold_notes(table, settings))),
-        ks=tuple(path.ks.tolist()),
-        supports=tuple(np.unique(table.unit_of[support]) for support in path.supports),
+        ks=tuple(found_ks[first:].tolist()),
+        supports=tuple(
+            np.setdiff1d(table.unit_of[support], beside) for support in path.supports[first:]
+        ),
         names=tuple(names),
-        objectives=tuple(path.objectives.tolist()),
+        objectives=tuple(path.objectives[first:].tolist()),
         curve=curve,
         settings=recorded(settings, {"alpha": plan.parameters()["alpha"], "task": table.task}),
         versions=versions(),

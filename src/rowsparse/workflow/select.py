@@ -81,6 +81,11 @@ def select(
     SelectionResult
     """
     plan = make_plan(table, settings, settings.seed)
+    if plan.adjusted and not plan.accepts("include"):
+        raise InputError(
+            f"{plan.name} has no {setting('adjust')}: leave it out, or take "
+            f"{setting('method', 'topk')}."
+        )
     table = plan.table
     if settings.k != "auto":
         plan.check(settings.k)
@@ -164,15 +169,18 @@ class _Run:
         scores = np.full(1, np.nan) if validation is None else validation.of(count)
         verdict = self.verdict(validation, count)
         selector, points = self.fitted(count)
-        order = order_of(selector)
+        every = order_of(selector)
+        order = every[~np.isin(every, plan.adjusted)]
+        beside = np.array(plan.adjusted, dtype=np.intp)
         resampled = self.resampled(count)
         with self.timer.step("describe"):
             self.progress("Describing the features")
             units = units_of(table.X)
-            among, alternatives = correlations(table, order, units)
+            among, alternatives = correlations(table, order, units, beside)
             features = ranked(table, selector, order, units, resampled, plan.forced)
+            covariates = ranked(table, selector, beside, units) if beside.size else ()
             spread = distributions(table, order)
-        model = self.model(selector, order)
+        model = self.model(selector, np.concatenate([order, beside]))
         return SelectionResult(
             data=replace(
                 table.summary(),
@@ -186,6 +194,8 @@ class _Run:
             settings=recorded(self.settings, plan.parameters() | {"stability": self.n_subsamples}),
             versions=versions(),
             features=features,
+            covariates=covariates,
+            covariate_score=math.nan if validation is None else validation.adjusted,
             certificate=_certificate(selector),
             metric=score_metric(table, self.settings.metric),
             score=float(scores.mean()),

@@ -129,6 +129,8 @@ class MethodSettings:
         As in :class:`rowsparse.TopK`; with ``certify``, ``time_limit`` is 10 seconds by default.
     include, exclude : str, optional
         Columns that must, or must not, be selected: names or patterns with commas between.
+    adjust : str, optional
+        Columns that are in every model, and do not count as features.
     """
 
     method: str = "topk"
@@ -138,6 +140,7 @@ class MethodSettings:
     alpha: float | None = None
     include: str | None = None
     exclude: str | None = None
+    adjust: str | None = None
 
     def __post_init__(self) -> None:
         check_setting("alpha", self.alpha, _RIDGE)
@@ -194,6 +197,9 @@ class CompareSettings(EvaluationSettings):
         Numbers of features.
     methods : tuple of str, optional
         Names of selectors, or ``("all",)``; None takes a few quick ones.
+    adjust : str, optional
+        Columns that are in every model, and do not count as features; methods that cannot include
+        columns select among the others, and the judges get both.
     **others
         See :class:`EvaluationSettings`; ``n_jobs`` is 1 by default, as with more threads the
         seconds of a method include the time that it waits.
@@ -201,6 +207,7 @@ class CompareSettings(EvaluationSettings):
 
     k: tuple[int, ...]
     methods: tuple[str, ...] | None = None
+    adjust: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -229,6 +236,7 @@ class PathSettings(EvaluationSettings):
     alpha: float | None = None
     include: str | None = None
     exclude: str | None = None
+    adjust: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -68,6 +68,8 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
         "n_columns": len(result.features),
         "k_was_chosen": result.k_was_chosen,
         "features": [asdict(feature) for feature in result.features],
+        "covariates": [asdict(feature) for feature in result.covariates],
+        "covariate_score": result.covariate_score,
         "objective": result.objective,
         "lower_bound": proof and proof.lower_bound,
         "gap": proof and proof.gap,
