@@ -212,12 +212,12 @@ def _ignoring_errors(call: Callable[[], object]) -> None:
 
 def _recorded(result: Result, options: TableOptions, seconds: float) -> Result:
     """The result with the options of the command, the seconds of reading, and notes with flags."""
-    from rowsparse.cli.settings import translated, with_flags
+    from rowsparse.cli.settings import as_typed, with_flags
 
     return replace(
         result,
         data=replace(result.data, notes=tuple(map(with_flags, result.data.notes))),
-        warnings=tuple(map(translated, result.warnings)),
+        warnings=tuple(map(as_typed, result.warnings)),
         settings=_in_effect(options.record, result.settings),
         seconds={**result.seconds, "read": seconds},
     )
