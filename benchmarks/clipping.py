@@ -1,0 +1,204 @@
+"""Accuracy of what TopK selects from standardised columns limited to [-clip, clip]."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.accuracy import SIZES, Classes, folds, judged
+from benchmarks.certificate import Array
+from benchmarks.data import Data, for_each
+from benchmarks.tables import Table
+from rowsparse import TopK
+
+# Every second name of each kind of data, in alphabetical order, is kept back from the choice.
+TEXT = {"choice": ("pcmac",), "kept back": ("basehock", "relathe")}
+OTHERS = {
+    "choice": ("allaml", "glioma", "lymphoma", "srbct", "jaffe", "warppie10p", "mnist_t10k"),
+    "kept back": ("carcinom", "lung", "prostate_ge", "pixraw10p", "yale", "usps", "arcene"),
+}
+HALVES = tuple(TEXT)
+QUICK_SETS = ("pcmac", "srbct", "prostate_ge")
+# Samples of a set that are used at most, drawn by class.
+MOST_SAMPLES = 600
+SETTINGS: dict[str, dict[str, Any]] = {
+    "squared 0.5": {"loss": "squared", "alpha": 0.5},
+    "logistic 0.005": {"loss": "logistic", "alpha": 0.005},
+    "logistic 0.125": {"loss": "logistic", "alpha": 0.125},
+}
+CLIPS = (None, 2.0, 3.0, 4.0)
+INNER_FOLDS, INNER_SIZE = 3, 10
+CHOSEN = "by folds"
+JUDGES = ("SVM", "logistic regression")
+
+Row = dict[str, Any]
+
+
+def clipped(X: Array, clip: float | None) -> Array:
+    """Standardised columns limited to [-clip, clip] and standardised again."""
+    return X if clip is None else StandardScaler().fit_transform(np.clip(X, -clip, clip))
+
+
+def select(X: Array, y: Classes, k: int, options: dict[str, Any]) -> Any:
+    selector = TopK(k, n_restarts=0, random_state=0, **options).fit(X, y)
+    return selector.get_support(indices=True)
+
+
+def label(clip: float | None) -> str:
+    return "none" if clip is None else f"{clip:g}"
+
+
+def best_clip(X: Array, y: Classes, options: dict[str, Any]) -> float | None:
+    """The clip with the best accuracy at one k in folds of the training part; none if tied."""
+    right = np.zeros(len(CLIPS))
+    splitter = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=0)
+    for train, test in splitter.split(X, y):
+        scaler = StandardScaler().fit(X[train])
+        part, rest = scaler.transform(X[train]), scaler.transform(X[test])
+        for i, clip in enumerate(CLIPS):
+            support = select(clipped(part, clip), y[train], INNER_SIZE, options)
+            right[i] += judged(part, y[train], rest, y[test], support)
+    return CLIPS[int(np.argmax(right))]
+
+
+def judged_by_both(
+    X: Array, y: Classes, X_test: Array, y_test: Classes, S: Any
+) -> dict[str, float]:
+    """Accuracies (%) on the selected columns, standardised but not clipped."""
+    logistic = LogisticRegression(max_iter=1000).fit(X[:, S], y)
+    scores = judged(X, y, X_test, y_test, S), logistic.score(X_test[:, S], y_test)
+    return dict(zip(JUDGES, (100.0 * float(score) for score in scores), strict=True))
+
+
+def fold_rows(X: Array, y: Classes, X_test: Array, y_test: Classes) -> Iterator[Row]:
+    """A row for each setting, clip and k of one fold."""
+    for setting, options in SETTINGS.items():
+        found = {}
+        for clip in CLIPS:
+            Z = clipped(X, clip)
+            for k in SIZES:
+                support = select(Z, y, min(k, X.shape[1]), options)
+                found[clip, k] = judged_by_both(X, y, X_test, y_test, support)
+                yield {"setting": setting, "clip": label(clip), "k": k} | found[clip, k]
+        chosen = best_clip(X, y, options)
+        for k in SIZES:
+            yield {"setting": setting, "clip": CHOSEN, "k": k} | found[chosen, k]
+
+
+# ------------------------------------------------------------------------------ the rows
+class Rows:
+    """The rows of the folds done, in a file if ROWSPARSE_ROWS names one: a run can go on there."""
+
+    def __init__(self) -> None:
+        name = os.environ.get("ROWSPARSE_ROWS")
+        self._file = Path(name) if name else None
+        self._done: dict[tuple[str, int], list[Row]] = {}
+        if self._file and self._file.exists():
+            for line in self._file.read_text().splitlines():
+                stored = json.loads(line)
+                self._done[stored["data"], stored["fold"]] = stored["rows"]
+
+    def of(self, data: str, fold: int, computed: Iterable[Row]) -> list[Row]:
+        """The rows of a fold, computed if they are not there yet."""
+        if (data, fold) not in self._done:
+            self._done[data, fold] = rows = list(computed)
+            if self._file:
+                with self._file.open("a") as file:
+                    file.write(json.dumps({"data": data, "fold": fold, "rows": rows}) + "\n")
+        return self._done[data, fold]
+
+
+def _measure(data: Data, table: Table, *, rows: Rows) -> None:
+    if len(data.y) > MOST_SAMPLES:
+        part, _ = train_test_split(
+            np.arange(len(data.y)), train_size=MOST_SAMPLES, stratify=data.y, random_state=0
+        )
+        data = Data(data.name, data.X[part], data.y[part], data.Y[part])
+    found = [
+        row
+        for fold, parts in enumerate(folds(data, 1))
+        for row in rows.of(data.name, fold, fold_rows(*parts))
+    ]
+    for setting in SETTINGS:
+        for k in SIZES:
+            here = [row for row in found if row["setting"] == setting and row["k"] == k]
+            means: Row = {"data": data.name, "setting": setting, "k": k}
+            for clip in (*map(label, CLIPS), CHOSEN):
+                for judge in JUDGES:
+                    accuracy = [row[judge] for row in here if row["clip"] == clip]
+                    means[f"{clip}, {judge}"] = float(np.mean(accuracy))
+            table.rows.append(means | {clip: means[f"{clip}, {JUDGES[0]}"] for clip in _CLIPS})
+
+
+_CLIPS = (*map(label, CLIPS), CHOSEN)
+
+
+# ---------------------------------------------------------------------------- the tables
+def run(quick: bool) -> list[Table]:
+    formats = {"data": "", "setting": "", "k": "d", **dict.fromkeys(_CLIPS, ".1f")}
+    table = Table("Accuracy (%) of a linear SVM by clip, 5 folds.", formats)
+    table.notes.append(
+        f"TopK without restarts. Features are selected inside the folds; only the search sees "
+        f"clipped columns, the judge sees the columns as they are. At most {MOST_SAMPLES} samples "
+        f"of a set, drawn by class. {CHOSEN.capitalize()}: the clip with the best accuracy at "
+        f"k = {INNER_SIZE} in {INNER_FOLDS} folds of the training part."
+    )
+    every = [name for half in HALVES for name in (*TEXT[half], *OTHERS[half])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for_each(QUICK_SETS if quick else every, table, partial(_measure, rows=Rows()))
+    return [_summary(table, judge) for judge in JUDGES] + [table]
+
+
+def _summary(table: Table, judge: str) -> Table:
+    """Mean differences from no clip, with standard errors over the sets."""
+    clips = _CLIPS[1:]
+    formats = {"sets": "", "setting": "", "k": "", "none": ".1f", **dict.fromkeys(clips, "")}
+    summary = Table(f"Points of accuracy gained by the clip ({judge}).", formats)
+    summary.notes.append(
+        "Mean over the sets of accuracy (%) without a clip, then of what the clip adds, with the "
+        "standard error of that mean over the sets (all k: of the sets' means over k). "
+        + " ".join(
+            f"{half.capitalize()}: text {', '.join(TEXT[half])}; others {', '.join(OTHERS[half])}."
+            for half in HALVES
+        )
+    )
+    for half in HALVES:
+        for kind, names in (("text", TEXT[half]), ("others", OTHERS[half])):
+            for setting in SETTINGS:
+                for sizes in ((k,) for k in SIZES) if kind == "others" else ():
+                    summary.rows += _gains(table, f"{half}, {kind}", names, setting, sizes, judge)
+                summary.rows += _gains(table, f"{half}, {kind}", names, setting, SIZES, judge)
+    return summary
+
+
+def _gains(
+    table: Table, sets: str, names: tuple[str, ...], setting: str, sizes: Any, judge: str
+) -> list[Row]:
+    means = []
+    for name in names:
+        rows = [
+            [row[f"{clip}, {judge}"] for clip in _CLIPS]
+            for row in table.rows
+            if row["data"] == name and row["setting"] == setting and row["k"] in sizes
+        ]
+        means += [np.mean(rows, axis=0)] if rows else []
+    if not means:
+        return []
+    values = np.array(means)
+    k = "all" if len(sizes) > 1 else str(sizes[0])
+    row: Row = {"sets": sets, "setting": setting, "k": k, "none": float(values[:, 0].mean())}
+    for clip, gain in zip(_CLIPS[1:], (values[:, 1:] - values[:, :1]).T, strict=True):
+        error = f" ({gain.std(ddof=1) / np.sqrt(gain.size):.1f})" if gain.size > 1 else ""
+        row[clip] = f"{gain.mean():+.1f}{error}"
+    return [row]
