@@ -96,6 +96,14 @@ Exclude = Annotated[
 Alpha = Annotated[
     float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
 ]
+Clip = Annotated[
+    float | None,
+    typer.Option(
+        help="Limit for standardised columns, so that extreme values weigh less; try 2 for word "
+        "counts.",
+        show_default=False,
+    ),
+]
 Folds = Annotated[int, typer.Option("--cv", help="Number of folds of the cross-validation.")]
 KMax = Annotated[int, typer.Option("--k-max", help="The largest number of features to try.")]
 Metric = Annotated[
@@ -228,6 +236,7 @@ class SelectOptions(TableOptions):
         typer.Option(help="Seconds for search and proof; 10 with --certify.", show_default=False),
     ] = None
     alpha: Alpha = None
+    clip: Clip = None
     include: Include = None
     exclude: Exclude = None
     drop: Drop = None
@@ -317,6 +326,7 @@ class PathOptions(TableOptions):
     target: Target = None
     k_max: KMax = 30
     alpha: Alpha = None
+    clip: Clip = None
     include: Include = None
     exclude: Exclude = None
     drop: Drop = None

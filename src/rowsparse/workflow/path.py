@@ -25,7 +25,7 @@ from rowsparse.workflow.verdict import imbalance_warning
 __all__ = ["find_path"]
 
 # Parameters of TopK that topk_path has too.
-_PATH_PARAMETERS = ("alpha", "include", "exclude", "feature_groups", "task", "random_state")
+_PATH_PARAMETERS = ("alpha", "clip", "include", "exclude", "feature_groups", "task", "random_state")
 
 
 def find_path(
@@ -49,7 +49,10 @@ def find_path(
     settings = settings or PathSettings()
     timer = StepTimer()
     method = MethodSettings(
-        alpha=settings.alpha, include=settings.include, exclude=settings.exclude
+        alpha=settings.alpha,
+        clip=settings.clip,
+        include=settings.include,
+        exclude=settings.exclude,
     )
     plan = make_plan(table, method, settings.seed)
     splits = table_folds(table, settings.cv, settings.seed)
