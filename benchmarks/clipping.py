@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -121,20 +122,24 @@ def _measure(data: Data, table: Table, *, rows: Rows) -> None:
         for row in rows.of(data.name, fold, fold_rows(*parts))
     ]
     for setting in SETTINGS:
-        for k in SIZES:
-            here = [row for row in found if row["setting"] == setting and row["k"] == k]
-            means: Row = {"data": data.name, "setting": setting, "k": k}
-            for clip in LABELS:
-                for judge in JUDGES:
-                    accuracy = [row[judge] for row in here if row["clip"] == clip]
-                    means[f"{clip}, {judge}"] = float(np.mean(accuracy))
-            table.rows.append(means | {clip: means[f"{clip}, {JUDGES[0]}"] for clip in LABELS})
+        here = [row for row in found if row["setting"] == setting]
+        shown: Row = {"data": data.name, "setting": setting}
+        for clip, k, judge in product(LABELS, SIZES, JUDGES):
+            scores = [row[judge] for row in here if row["clip"] == clip and row["k"] == k]
+            shown[f"{clip}, {k}, {judge}"] = float(np.mean(scores))
+        table.rows.append(shown | {clip: _mean(shown, clip, SIZES, JUDGES[0]) for clip in LABELS})
+
+
+def _mean(row: Row, clip: str, sizes: tuple[int, ...], judge: str) -> float:
+    """The mean accuracy of a set over some k."""
+    return float(np.mean([row[f"{clip}, {k}, {judge}"] for k in sizes]))
 
 
 # ---------------------------------------------------------------------------- the tables
 def run(quick: bool) -> list[Table]:
-    formats = {"data": "", "setting": "", "k": "d", **dict.fromkeys(LABELS, ".1f")}
-    table = Table("Accuracy (%) of a linear SVM by clip, 5 folds.", formats)
+    formats = {"data": "", "setting": "", **dict.fromkeys(LABELS, ".1f")}
+    sizes = ", ".join(map(str, SIZES))
+    table = Table(f"Accuracy (%) of a linear SVM by clip, mean over k = {sizes}, 5 folds.", formats)
     table.notes.append(
         f"TopK without restarts. Features are selected inside the folds; only the search sees "
         f"clipped columns, the judge sees the columns as they are. At most {MOST_SAMPLES} samples "
@@ -164,34 +169,19 @@ def _summary(table: Table, judge: str) -> Table:
     for half in HALVES:
         for kind, names in (("text", TEXT[half]), ("others", OTHERS[half])):
             for setting in SETTINGS:
-                for sizes in (*((k,) for k in SIZES), SIZES):
-                    summary.rows += _gains(table, f"{half}, {kind}", names, setting, sizes, judge)
+                for ks in (*((k,) for k in SIZES), SIZES) if judge == JUDGES[0] else (SIZES,):
+                    rows = [r for r in table.rows if r["data"] in names and r["setting"] == setting]
+                    if rows:
+                        summary.rows.append({"sets": f"{half}, {kind}"} | _gains(rows, ks, judge))
     return summary
 
 
-def _gains(
-    table: Table,
-    sets: str,
-    names: tuple[str, ...],
-    setting: str,
-    sizes: tuple[int, ...],
-    judge: str,
-) -> list[Row]:
-    """One row of the summary, or none if no set was there."""
-    means = []
-    for name in names:
-        rows = [
-            [row[f"{clip}, {judge}"] for clip in LABELS]
-            for row in table.rows
-            if row["data"] == name and row["setting"] == setting and row["k"] in sizes
-        ]
-        means += [np.mean(rows, axis=0)] if rows else []
-    if not means:
-        return []
-    values = np.array(means)
+def _gains(rows: list[Row], sizes: tuple[int, ...], judge: str) -> Row:
+    """The gains of one setting on some sets, at some k."""
+    values = np.array([[_mean(row, clip, sizes, judge) for clip in LABELS] for row in rows])
     k = "all" if len(sizes) > 1 else str(sizes[0])
-    row: Row = {"sets": sets, "setting": setting, "k": k, "none": float(values[:, 0].mean())}
+    shown: Row = {"setting": rows[0]["setting"], "k": k, "none": float(values[:, 0].mean())}
     for clip, gain in zip(LABELS[1:], (values[:, 1:] - values[:, :1]).T, strict=True):
         error = f" ({gain.std(ddof=1) / np.sqrt(gain.size):.1f})" if gain.size > 1 else ""
-        row[clip] = f"{gain.mean():+.1f}{error}"
-    return [row]
+        shown[clip] = f"{gain.mean():+.1f}{error}"
+    return shown
