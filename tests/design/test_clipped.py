@@ -107,7 +107,7 @@ def test_the_limits_are_standard_deviations_from_the_mean_and_infinite_for_const
 def test_values_that_are_not_stored_become_the_offset():
     X = sp.csc_array(np.array([[0.0, 9.0], [4.0, 9.0], [5.0, 8.0]]))
     limits = np.array([[1.0, 8.5], [4.5, 9.5]])
-    design, offset = clipped_design(X, limits)
+    design, offset = clipped_design(X, limits, SparseDesign)
     # All values of the second column are stored: there is nothing to offset.
     np.testing.assert_array_equal(offset, [1.0, 0.0])
     np.testing.assert_array_equal(design.matmul(np.eye(2)) + offset, np.clip(X.toarray(), *limits))

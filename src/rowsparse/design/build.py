@@ -83,7 +83,7 @@ def make_design(
     limits, offset = None, np.zeros(d)
     if clip is not None:
         limits = clip_limits(moments, clip, raw.dtype)
-        raw, offset = clipped_design(stored, limits)
+        raw, offset = clipped_design(stored, limits, kind)
         moments = raw.moments(weights)
     counts = ~moments.constant if center else np.ones(d, dtype=bool)
     largest = float(moments.largest[counts].max(initial=0.0))

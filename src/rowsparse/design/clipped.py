@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from rowsparse._arrays import Array, Index
 from rowsparse.design.dense import DenseDesign
 from rowsparse.design.protocol import ImplicitDesign, Moments
-from rowsparse.design.sparse import SparseDesign
 
 
 class ClippedDesign(DenseDesign):
@@ -70,8 +69,10 @@ def clip_limits(moments: Moments, clip: float, dtype: np.dtype[Any]) -> Array:
         return limits.astype(dtype).astype(np.float64)
 
 
-def clipped_design(X: Any, limits: Array) -> tuple[ImplicitDesign, Array]:
-    """A design, neither centred nor scaled, over X within the limits.
+def clipped_design(
+    X: Any, limits: Array, kind: type[ImplicitDesign]
+) -> tuple[ImplicitDesign, Array]:
+    """A design, neither centred nor scaled, over X (of a ``kind``) within the limits.
 
     Returns that design and the offsets of its columns: X within the limits is what it holds plus
     the offsets. A sparse X stays sparse, because all values that it does not store become one
@@ -85,9 +86,9 @@ def clipped_design(X: Any, limits: Array) -> tuple[ImplicitDesign, Array]:
         offset = np.where(stored == X.shape[0], 0.0, np.clip(0.0, *limits))
         low, high, shift = (np.repeat(part, stored) for part in (*limits, offset))
         data = (np.clip(X.data, low, high) - shift).astype(X.dtype)
-        return SparseDesign(sp.csc_array((data, X.indices, X.indptr), X.shape), **parts), offset
+        return kind(sp.csc_array((data, X.indices, X.indptr), X.shape), **parts), offset
     if is_numpy_array(X):
         return ClippedDesign(X, limits=limits, **parts), np.zeros(d)
     xp = array_namespace(X)
     low, high = (xp.asarray(part, dtype=X.dtype, device=X.device) for part in limits)
-    return DenseDesign(xp.clip(X, low, high), **parts), np.zeros(d)
+    return kind(xp.clip(X, low, high), **parts), np.zeros(d)
