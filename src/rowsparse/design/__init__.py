@@ -4,13 +4,14 @@ Such a solver takes a :class:`Design`, not the user's X. A design stands for
 
     Z = diag(r) (X - 1 m') diag(1/s)
 
-with column offsets m, column scales s and row scales r applied on the fly (and, if asked for,
-limits of the values of each column before these): a sparse X stays sparse, a float32 X stays
-float32. Products come back as float64 NumPy arrays, whatever kind of array holds X. A new kind of
-array is one subclass of :class:`ImplicitDesign`.
+with column offsets m, column scales s and row scales r applied on the fly: a sparse X stays
+sparse, a float32 X stays float32. Products come back as float64 NumPy arrays, whatever kind of
+array holds X. A new kind of array is one subclass of :class:`ImplicitDesign`.
 
 The filters (``solvers/filters``) take the validated array itself: they count and compare the
 values of single columns, which needs neither centring nor products.
+
+If asked for, the values of each column of X are limited before all that (``design/clipped.py``).
 """
 
 from rowsparse.design.build import Units, make_design, power_of_two_unit
