@@ -26,7 +26,7 @@ def test_default_folder_is_named_after_the_table(
 
 
 def test_result_json_repeats_the_run(data: Path) -> None:
-    more = ("--alpha", "0", "--seed", "5", "--exclude", "f0", "--include", "f2")
+    more = ("--alpha", "0", "--clip", "1.5", "--seed", "5", "--exclude", "f0", "--include", "f2")
     assert select(data, *more).exit_code == 0
     first = result_of(data.parent / "out")
     words = shlex.split(first["command"])

@@ -106,6 +106,14 @@ Adjust = Annotated[
 Alpha = Annotated[
     float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
 ]
+Clip = Annotated[
+    float | None,
+    typer.Option(
+        help="Limit for standardised columns, so that extreme values weigh less; try 2 for word "
+        "counts.",
+        show_default=False,
+    ),
+]
 Folds = Annotated[int, typer.Option("--cv", help="Number of folds of the cross-validation.")]
 Repeats = Annotated[int, typer.Option(help="How often the folds are drawn.")]
 GroupsColumn = Annotated[
@@ -287,6 +295,7 @@ class SelectOptions(TableOptions):
         typer.Option(help="Seconds for search and proof; 10 with --certify.", show_default=False),
     ] = None
     alpha: Alpha = None
+    clip: Clip = None
     include: Include = None
     exclude: Exclude = None
     k_max: KMax = 30
@@ -340,5 +349,6 @@ class PathOptions(TableOptions):
     command: ClassVar[str] = "path"
     k_max: KMax = 30
     alpha: Alpha = None
+    clip: Clip = None
     include: Include = None
     exclude: Exclude = None

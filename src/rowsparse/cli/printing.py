@@ -93,8 +93,9 @@ def print_checked(checked: CheckedProof) -> None:
 
     console = _console()
     problem = checked.proof.problem
-    k, d = problem.k, problem.n_features
-    _print(console, f"{k} of {d:,} columns: {plain(', '.join(checked.features), 400)}.")
+    limited = f", limited to ±{problem.clip:g} standard deviations" if problem.clip else ""
+    columns = f"{problem.k} of {problem.n_features:,} columns{limited}"
+    _print(console, f"{columns}: {plain(', '.join(checked.features), 400)}.")
     _print(
         console,
         f"Their objective is {checked.objective:.10g}. No other choice has one below "

@@ -50,6 +50,7 @@ _FLAGS = {
 _PARAMETERS = {
     "n_features_to_select": "k",
     "alpha": "alpha",
+    "clip": "clip",
     "certify": "certify",
     "k_max": "k_max",
     "time_limit": "time_limit",

@@ -122,6 +122,8 @@ def _selector_model(method: str, selector: Any, order: Index) -> LinearModel | N
     coef, intercept = getattr(selector, "coef_", None), getattr(selector, "intercept_", None)
     if coef is None or intercept is None or np.ndim(coef) > 2:
         return None
+    if hasattr(selector, "clip_limits_"):
+        return None  # its coefficients are of columns within limits
     rows = np.atleast_2d(coef)
     offsets = np.atleast_1d(intercept)
     if rows.shape[1] <= order.max() or offsets.shape != (len(rows),):

@@ -29,7 +29,7 @@ from rowsparse.workflow.verdict import imbalance_warning
 __all__ = ["find_path"]
 
 # Parameters of TopK that topk_path has too.
-_PATH_PARAMETERS = ("alpha", "include", "exclude", "feature_groups", "task", "random_state")
+_PATH_PARAMETERS = ("alpha", "clip", "include", "exclude", "feature_groups", "task", "random_state")
 
 
 def find_path(
@@ -54,6 +54,7 @@ def find_path(
     timer = StepTimer()
     method = MethodSettings(
         alpha=settings.alpha,
+        clip=settings.clip,
         include=settings.include,
         exclude=settings.exclude,
         adjust=settings.adjust,

@@ -169,7 +169,7 @@ def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
             f"Nothing can be proven of groups, and {quoted(list(table.groups))} is encoded as one: "
             f"leave {setting('certify')} out, or the column with {setting('drop')}."
         )
-    for name in ("certify", "alpha", "include", "time_limit"):
+    for name in ("certify", "alpha", "clip", "include", "time_limit"):
         if getattr(settings, name) not in (None, False, "") and name not in accepted:
             raise InputError(
                 f"{info.cls.__name__} has no {setting(name)}: leave it out, or take "
@@ -177,10 +177,8 @@ def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
             )
     params: dict[str, Any] = {"task": table.task, "random_state": seed}
     params = {name: value for name, value in params.items() if name in accepted}
-    if settings.alpha is not None:
-        params["alpha"] = settings.alpha
-    if settings.time_limit is not None:
-        params["time_limit"] = settings.time_limit
+    given = {name: getattr(settings, name) for name in ("alpha", "clip", "time_limit")}
+    params |= {name: value for name, value in given.items() if value is not None}
     if settings.certify:
         params |= {"certify": True, "keep_proof": settings.keep_proof}
         params["time_limit"] = settings.time_limit or _PROOF_SECONDS

@@ -20,6 +20,7 @@ __all__ = [
 _IMPUTE = ("median", "mean", "most_frequent")
 _POSITIVE = Number(low=1, integer=True)
 _RIDGE = Number(low=0, optional=True)
+_CLIP = Number(low=0, low_open=True, optional=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +126,7 @@ class MethodSettings:
     ----------
     method : str, default="topk"
         Name of a selector, as in :func:`rowsparse.list_selectors`.
-    certify, keep_proof, time_limit, alpha
+    certify, keep_proof, time_limit, alpha, clip
         As in :class:`rowsparse.TopK`; with ``certify``, ``time_limit`` is 10 seconds by default.
     include, exclude : str, optional
         Columns that must, or must not, be selected: names or patterns with commas between.
@@ -138,12 +139,14 @@ class MethodSettings:
     keep_proof: bool = False
     time_limit: float | None = None
     alpha: float | None = None
+    clip: float | None = None
     include: str | None = None
     exclude: str | None = None
     adjust: str | None = None
 
     def __post_init__(self) -> None:
         check_setting("alpha", self.alpha, _RIDGE)
+        check_setting("clip", self.clip, _CLIP)
         check_setting("time_limit", self.time_limit, Number(low=0, low_open=True, optional=True))
 
 
@@ -234,6 +237,7 @@ class PathSettings(EvaluationSettings):
 
     k_max: int = 30
     alpha: float | None = None
+    clip: float | None = None
     include: str | None = None
     exclude: str | None = None
     adjust: str | None = None
@@ -242,3 +246,4 @@ class PathSettings(EvaluationSettings):
         super().__post_init__()
         check_setting("k_max", self.k_max, _POSITIVE)
         check_setting("alpha", self.alpha, _RIDGE)
+        check_setting("clip", self.clip, _CLIP)

@@ -58,15 +58,26 @@ class FoldData:
 class _RefittedModel(BaseEstimator):  # type: ignore[misc]
     """The refitted linear model as a predictor, for scorers."""
 
-    def __init__(self, coef: Array, intercept: Array, task: str, classes: Any, flat: bool) -> None:
+    def __init__(
+        self,
+        coef: Array,
+        intercept: Array,
+        limits: Array | None,
+        task: str,
+        classes: Any,
+        flat: bool,
+    ) -> None:
         self.coef = coef
         self.intercept = intercept
+        self.limits = limits
         self.task = task
         self.classes = classes
         self.flat = flat
         self.classes_ = np.arange(intercept.size) if classes is None else classes
 
     def _values(self, X: Any) -> Array:
+        if self.limits is not None:
+            X = np.clip(X.toarray() if sp.issparse(X) else X, *self.limits)
         return np.asarray(X @ self.coef.T) + self.intercept
 
     def decision_function(self, X: Any) -> Array:
@@ -150,13 +161,18 @@ def score_fold(
         for point in points:
             S = point.support
             if scorer.estimator is None:
-                flat = data.y.ndim == 1
-                classes = prepared.problem.targets.classes
-                model: Any = _RefittedModel(*prepared.values_model(point), data.task, classes, flat)
+                model: Any = _refitted(prepared, point, data)
             else:
                 model = scorer.fitted(X[:, S], y, weights)
             scores.append(scorer(model, X_test[:, S], y_test, weights_test))
     return np.array(scores).reshape(alphas.size, -1)
+
+
+def _refitted(prepared: PathProblem, point: PathPoint, data: FoldData) -> _RefittedModel:
+    limits, classes = prepared.problem.units.limits, prepared.problem.targets.classes
+    within = None if limits is None else limits[:, point.support]
+    coef, intercept = prepared.values_model(point)
+    return _RefittedModel(coef, intercept, within, data.task, classes, data.y.ndim == 1)
 
 
 def choose(
