@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 # Options that say where and how results are shown, not what they are: part of the command only.
-_NOT_SETTINGS = ("out", "force", "report", "json", "quiet", "debug")
+_NOT_SETTINGS = ("out", "format", "force", "report", "json", "quiet", "debug")
 
 
 class TargetKind(StrEnum):
@@ -40,6 +40,13 @@ class ImputeMethod(StrEnum):
     median = "median"
     mean = "mean"
     most_frequent = "most_frequent"
+
+
+class TableFormat(StrEnum):
+    """What tables are written as."""
+
+    csv = "csv"
+    xlsx = "xlsx"
 
 
 Data = Annotated[
@@ -155,6 +162,13 @@ Out = Annotated[
         show_default=False,
     ),
 ]
+Format = Annotated[
+    TableFormat | None,
+    typer.Option(
+        help="What tables are written as: csv unless given; the reduced table as it is read.",
+        show_default=False,
+    ),
+]
 Force = Annotated[
     bool, typer.Option("--force", help="Overwrite the results of an earlier run in that folder.")
 ]
@@ -183,10 +197,16 @@ class ReadingOptions:
     labels: Labels = None
     by: By = None
     out: Out = None
+    format: Format = None
     force: Force = False
     json: Json = False
     quiet: Quiet = False
     debug: Debug = False
+
+    @property
+    def table_format(self) -> str:
+        """What tables are written as."""
+        return str(self.format or TableFormat.csv)
 
     @property
     def folder(self) -> Path:
