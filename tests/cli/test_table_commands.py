@@ -37,6 +37,7 @@ def test_select_prints_and_writes(data: Path) -> None:
         "model.json",
         "report.html",
         "result.json",
+        "settings.toml",
     ]
     assert (out / "report.html").read_text(encoding="utf-8").lower().startswith("<!doctype html")
 
@@ -135,6 +136,7 @@ def test_without_jinja2_all_but_the_report_is_written(
         "features.csv",
         "model.json",
         "result.json",
+        "settings.toml",
     ]
 
 
@@ -239,6 +241,7 @@ def test_compare(data: Path) -> None:
         "comparison.csv",
         "report.html",
         "result.json",
+        "settings.toml",
     ]
     rows = pl.read_csv(out / "comparison.csv")
     assert rows.height == 2 * 2 * 2 * 2

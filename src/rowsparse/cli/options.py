@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 # Options that say where and how results are shown, not what they are: part of the command only.
-_NOT_SETTINGS = ("out", "format", "force", "report", "json", "quiet", "debug")
+_NOT_SETTINGS = ("settings", "out", "format", "force", "report", "json", "quiet", "debug")
 
 
 class TargetKind(StrEnum):
@@ -162,6 +162,30 @@ Out = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _use_settings(context: typer.Context, path: Path | None) -> Path | None:
+    """Take what a settings file has for options that are not given."""
+    if path is not None:
+        from rowsparse.cli.settings_file import read_settings
+
+        known = [str(parameter.name) for parameter in context.command.params]
+        try:
+            context.default_map = read_settings(path, str(context.info_name), known)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return path
+
+
+Settings = Annotated[
+    Path | None,
+    typer.Option(
+        callback=_use_settings,
+        is_eager=True,
+        help="Settings of an earlier run (settings.toml); options that are given win.",
+        show_default=False,
+    ),
+]
 Format = Annotated[
     TableFormat | None,
     typer.Option(
@@ -261,6 +285,7 @@ class TableOptions(ReadingOptions):
     metric: Metric = None
     seed: Seed = 0
     jobs: Jobs = None
+    settings: Settings = None
     report: Report = True
 
     @property
@@ -271,7 +296,7 @@ class TableOptions(ReadingOptions):
         words = ["rowsparse", self.command, str(self.data)]
         chosen: dict[str, Any] = {}
         for option in self.in_order():
-            if option == "data":
+            if option in ("data", "settings"):
                 continue
             value = getattr(self, option)
             if option not in _NOT_SETTINGS:

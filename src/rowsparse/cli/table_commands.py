@@ -62,7 +62,7 @@ def run_select(options: SelectOptions) -> int:
                 written.append(write_reduced(folder, table, result, options.format))
             if proof and result.proof is not None:
                 proof = write_proof(proof, result.proof, table, reading)
-            written += _write_page(folder, page)
+            written += _write_texts(folder, page, options)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_proof, print_selection
 
@@ -100,7 +100,7 @@ def run_compare(options: CompareOptions) -> int:
         page = _page(options, "comparison_page", result)
         with result_folder(options.folder) as folder:
             written = write_comparison(folder, result, options.table_format)
-            written += _write_page(folder, page)
+            written += _write_texts(folder, page, options)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_comparison
 
@@ -125,7 +125,7 @@ def run_path(options: PathOptions) -> int:
         page = _page(options, "path_page", result)
         with result_folder(options.folder) as folder:
             written = write_path(folder, result, options.table_format)
-            written += _write_page(folder, page)
+            written += _write_texts(folder, page, options)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_path
 
@@ -260,14 +260,16 @@ def _page(options: TableOptions, function: str, result: object) -> str | None:
     return page
 
 
-def _write_page(folder: Path, page: str | None) -> list[Path]:
+def _write_texts(folder: Path, page: str | None, options: TableOptions) -> list[Path]:
+    """Write the report, if there is one, and the settings of the run."""
+    from rowsparse.cli.settings_file import SETTINGS_FILE, settings_text
     from rowsparse.workflow.writing import write_text
 
-    if page is None:
-        return []
-    path = folder / "report.html"
-    write_text(path, page)
-    return [path]
+    texts = {"report.html": page, SETTINGS_FILE: settings_text(options)}
+    written = {folder / name: text for name, text in texts.items() if text is not None}
+    for path, text in written.items():
+        write_text(path, text)
+    return list(written)
 
 
 def _shows_tables(options: TableOptions) -> bool:

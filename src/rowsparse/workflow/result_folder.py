@@ -25,6 +25,7 @@ _RESULTS = (
     "reduced.*",
     "report.html",
     "result.json",
+    "settings.toml",
 )
 
 
