@@ -9,16 +9,19 @@ import pytest
 
 from rowsparse.solvers.proof.problem import CandidateProblem
 
-from .problems import NONE, candidates
+from .problems import NONE, candidates, logistic_candidates, random_labels
 
 
 def problem_of(loss: str, seed: int) -> CandidateProblem:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((24, 8)) + rng.standard_normal((24, 1))
+    if loss == "logistic":
+        Y, omega = random_labels(rng, 24, 2)
+        return logistic_candidates(X, Y, 6.0, omega)
     return candidates(X, rng.standard_normal((24, 2)), 6.0)
 
 
-LOSSES = ["squared"]
+LOSSES = ["squared", "logistic"]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
