@@ -76,10 +76,10 @@ def test_the_checked_bound_is_that_of_the_fit(form, fit_intercept, keep_proof, t
     assert objective(X, y, proof, weights) == pytest.approx(selector.objective_, rel=1e-10)
 
 
-def test_sparse_data_and_class_weights_are_checked_too():
+def test_sparse_clipped_data_and_class_weights_are_checked_too():
     X = sp.random(60, 30, density=0.3, random_state=2, format="csr")
     y = np.asarray(X[:, [4]].toarray().ravel() + X[:, [7]].toarray().ravel() > 0.3)
-    selector = kept(X, y, class_weight="balanced")
+    selector = kept(X, y, class_weight="balanced", clip=2.0)
     assert selector.status_ == "optimal"
     assert selector.lower_bound_ * (1 - 1e-9) <= verify(X, y, selector) <= selector.objective_
 

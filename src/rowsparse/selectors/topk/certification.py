@@ -34,6 +34,7 @@ class Certification:
     loss: str
     alpha: float
     standardize: bool
+    clip: float | None
     class_weight: Any
     certify: bool
     keep_proof: bool
@@ -143,5 +144,6 @@ class Certification:
             exclude=list(asked.exclude),
             x_unit=float(problem.x_unit),
             y_unit=float(problem.y_unit),
+            clip=None if self.clip is None else float(self.clip),
             loss=self.loss,
         )

@@ -81,6 +81,7 @@ class TopK(LinearSelector):
         so too.
     {fit_intercept}
     {standardize}
+    {clip}
     {task}
     {class_weight}
     n_jobs : int, optional
@@ -97,6 +98,7 @@ class TopK(LinearSelector):
         scale below these, how much it would fall with them.
     {model}
         With the logistic loss they are those of logistic regression, for two classes one row.
+    {clip_limits}
     objective_ : float
         The objective at ``coef_``, of W in units of the standardised columns.
     history_, n_iter_ : array and int
@@ -167,6 +169,7 @@ class TopK(LinearSelector):
         time_limit: float | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
+        clip: float | None = None,
         task: str = "auto",
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -186,12 +189,15 @@ class TopK(LinearSelector):
         self.time_limit = time_limit
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.clip = clip
         self.task = task
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _check_combinations(self) -> None:
+        if self.clip is not None and not self.standardize:
+            raise ValueError("clip is for standardised columns: set standardize=True.")
         if self.loss != "l21" and self.gamma > 0:
             raise ValueError(f"gamma is for loss='l21': with loss={self.loss!r} use alpha.")
         if self.loss != "squared" and self.feature_groups is not None:
@@ -280,6 +286,7 @@ class TopK(LinearSelector):
             loss=self.loss,
             alpha=self.alpha,
             standardize=self.standardize,
+            clip=self.clip,
             class_weight=self.class_weight,
             certify=self.certify,
             keep_proof=self.keep_proof,
