@@ -98,8 +98,8 @@ class LogisticBounds:
         null = self._null()
         low, high = null - F.max(axis=-1), null - F.min(axis=-1)
         middle = 0.5 * (low + high)
-        # Until no float is left between the ends.
-        while np.any((low < middle) & (middle < high)):
+        # Until hardly a float is left between the ends.
+        while np.any(high - low > 2.0 * _EPS * np.maximum(np.abs(low), np.abs(high)) + _EPS):
             P = _probability(self.sign * (F + middle[..., None]))
             above = (self.sign * P) @ self.omega > 0.0
             low, high = np.where(above, low, middle), np.where(above, middle, high)
