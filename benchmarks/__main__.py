@@ -18,6 +18,7 @@ NAMES = (
     "passes",
     "accuracy",
     "logistic",
+    "logistic_proofs",
     "clipping",
     "filters",
     "relief",
