@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from rowsparse.cli import completion
 from rowsparse.cli.parameters import (
     Adjust,
     Alpha,
@@ -181,7 +182,9 @@ class SelectOptions(TableOptions):
             "-k", help="Number of features, or 'auto': by cross-validation.", show_default=False
         ),
     ]
-    method: Annotated[str, typer.Option(help="See 'rowsparse methods'.")] = "topk"
+    method: Annotated[
+        str, typer.Option(help="See 'rowsparse methods'.", autocompletion=completion.methods)
+    ] = "topk"
     certify: Annotated[
         bool, typer.Option("--certify", help="Prove how close to the best choice it is.")
     ] = False
@@ -240,6 +243,7 @@ class CompareOptions(TableOptions):
         typer.Option(
             help="Methods, as in topk,rfs,relieff, or 'all'; see 'rowsparse methods'.",
             show_default=False,
+            autocompletion=completion.several_methods,
         ),
     ] = None
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from rowsparse.cli import completion
+
 __all__ = [
     "Adjust",
     "Alpha",
@@ -83,9 +85,15 @@ Target = Annotated[
         "-t",
         help="Column to predict; several as 'a,b,c' or 'label_*'.",
         show_default=False,
+        autocompletion=completion.several_columns,
     ),
 ]
-Drop = Annotated[str | None, typer.Option(help="Columns to leave out.", show_default=False)]
+Drop = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns to leave out.", show_default=False, autocompletion=completion.several_columns
+    ),
+]
 DropMissingTarget = Annotated[
     bool,
     typer.Option("--drop-missing-target", help="Leave rows out that have no value of the target."),
@@ -122,18 +130,31 @@ By = Annotated[
     typer.Option(
         help="Column with the names of the samples, in the table and in --labels.",
         show_default=False,
+        autocompletion=completion.columns,
     ),
 ]
 Include = Annotated[
-    str | None, typer.Option(help="Columns that must be selected.", show_default=False)
+    str | None,
+    typer.Option(
+        help="Columns that must be selected.",
+        show_default=False,
+        autocompletion=completion.several_columns,
+    ),
 ]
 Exclude = Annotated[
-    str | None, typer.Option(help="Columns that must not be selected.", show_default=False)
+    str | None,
+    typer.Option(
+        help="Columns that must not be selected.",
+        show_default=False,
+        autocompletion=completion.several_columns,
+    ),
 ]
 Adjust = Annotated[
     str | None,
     typer.Option(
-        help="Columns in every model that do not count, as in age,sex.", show_default=False
+        help="Columns in every model that do not count, as in age,sex.",
+        show_default=False,
+        autocompletion=completion.several_columns,
     ),
 ]
 Alpha = Annotated[
@@ -154,6 +175,7 @@ GroupsColumn = Annotated[
     typer.Option(
         help="Column such as the patient: rows of one value stay together in folds.",
         show_default=False,
+        autocompletion=completion.columns,
     ),
 ]
 KMax = Annotated[int, typer.Option("--k-max", help="The largest number of features to try.")]
@@ -163,6 +185,7 @@ Metric = Annotated[
         help="Score: accuracy, balanced_accuracy, macro_f1 or r2; by default the first that the "
         "target has (macro_f1 for labels).",
         show_default=False,
+        autocompletion=completion.metrics,
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.", min=0)]
