@@ -19,6 +19,7 @@ NAMES = (
     "passes",
     "accuracy",
     "logistic",
+    "clipping",
     "filters",
     "relief",
     "runner",
