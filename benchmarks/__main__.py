@@ -19,6 +19,7 @@ NAMES = (
     "passes",
     "accuracy",
     "logistic",
+    "logistic_proofs",
     "clipping",
     "filters",
     "relief",

@@ -57,8 +57,10 @@ def write_columns(
         What a table of columns is written as; arrays keep their format.
     """
     kind = format_of(table)
-    if kind == "excel" or (form is not None and kind in _FRAME_WRITERS):
-        return _write_cells(out / f"reduced.{form or 'xlsx'}", table, wanted, reading)
+    is_query = reading is not None and reading.query is not None
+    if kind in ("excel", "sqlite") or is_query or (form is not None and kind in _FRAME_WRITERS):
+        usual = "xlsx" if kind == "excel" else "csv"
+        return _write_cells(out / f"reduced.{form or usual}", table, wanted, reading)
     packed = table.suffix.lower() == ".gz"
     suffix = "".join(table.suffixes[-2:]) if packed else table.suffix
     path = out / f"reduced{suffix}"
