@@ -14,6 +14,7 @@ NAMES = (
     "cdlsr",
     "startup",
     "topk",
+    "search",
     "proofs",
     "passes",
     "accuracy",
