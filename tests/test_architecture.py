@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_validation",
     ),
     ("rows", "design", "targets"),
-    ("certificate",),
+    ("certificate", "moments"),
     ("solvers.solution", "solvers.ridge", "solvers.proximal", "solvers.blocks"),
     ("solvers.losses",),
     ("solvers.subset", "solvers.filters"),

@@ -18,6 +18,7 @@ from rowsparse._compat import CallbackSupportMixin, finish_callbacks, with_callb
 from rowsparse._parameters import Allowed, OneOf
 from rowsparse.rows import top_rows
 from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.moments import MomentsSample, moments_problem
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.problem import LinearProblem, linear_problem, why_singular
 from rowsparse.selectors.base.ranges import Dimension
@@ -87,7 +88,7 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
         return number_to_select(self.n_features_to_select, d)
 
     @abstractmethod
-    def _select(self, sample: Sample) -> None:
+    def _select(self, sample: Sample | MomentsSample) -> None:
         """Choose features and set the fitted attributes."""
 
     def _set_choice(
@@ -166,7 +167,7 @@ class LinearSelector(BaseSelector):
         """
         return self._fit(X, y, sample_weight)
 
-    def _select(self, sample: Sample) -> None:
+    def _select(self, sample: Sample | MomentsSample) -> None:
         problem = self._problem(sample)
         try:
             solution = self._solve(problem)
@@ -183,14 +184,16 @@ class LinearSelector(BaseSelector):
         self._set_choice(solution.scores, support, varies, solution.scores, problem.targets)
         self._set_convergence(solution.n_iter, solution.converged)
 
-    def _problem(self, sample: Sample) -> LinearProblem:
-        return linear_problem(
-            sample,
-            standardize=self.standardize,
-            fit_intercept=self.fit_intercept,
-            objective_power=self._objective_power(),
-            dimensions=self._dimensions(),
-        )
+    def _problem(self, sample: Sample | MomentsSample) -> LinearProblem:
+        options: dict[str, Any] = {
+            "standardize": self.standardize,
+            "fit_intercept": self.fit_intercept,
+            "objective_power": self._objective_power(),
+            "dimensions": self._dimensions(),
+        }
+        if isinstance(sample, MomentsSample):
+            return moments_problem(sample, **options)
+        return linear_problem(sample, **options)
 
     def _objective_power(self) -> int:
         """With which power of the residuals the objective grows: 1 or 2."""
@@ -315,7 +318,7 @@ class ScoreSelector(BaseSelector):
         """
         return self._fit(X, y)
 
-    def _select(self, sample: Sample) -> None:
+    def _select(self, sample: Sample | MomentsSample) -> None:
         scored = self._score(sample)
         if not scored.varies.any():
             raise ValueError(ALL_CONSTANT)
@@ -331,7 +334,7 @@ class ScoreSelector(BaseSelector):
             self._set_convergence(scored.n_iter, scored.converged)
 
     @abstractmethod
-    def _score(self, sample: Sample) -> ScoredFeatures:
+    def _score(self, sample: Any) -> ScoredFeatures:
         """Score the features, or choose among them."""
 
 

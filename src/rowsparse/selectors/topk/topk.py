@@ -11,6 +11,7 @@ from rowsparse._compat import has_callbacks
 from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Flag, Number, OneOf
 from rowsparse.certificate import Proof, ProofProblem
+from rowsparse.selectors.base.from_moments import FromMoments
 from rowsparse.selectors.base.messages import warn_user
 from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.problem import LinearProblem
@@ -31,7 +32,7 @@ _PERFECT = 1e-10
 
 
 @register("topk", kind="sparse", reference="this library")
-class TopK(LinearSelector):
+class TopK(FromMoments, LinearSelector):
     """The best k features for ridge regression, by exact exchanges from many starts.
 
     Minimises ||Y - XW - 1b'||_F^2 + ridge ||W||_F^2 over coefficient matrices W with at most k
@@ -198,6 +199,13 @@ class TopK(LinearSelector):
             raise ValueError("feature_groups are for loss='squared' only.")
         if self.certify and (self.loss != "squared" or self.feature_groups is not None):
             raise ValueError("certify is for loss='squared' without feature_groups only.")
+
+    def _check_moments(self) -> None:
+        if self.loss != "squared":
+            raise ValueError(
+                f"loss={self.loss!r} needs the samples themselves: Moments are enough for "
+                "loss='squared' only."
+            )
 
     def _number_to_select(self, d: int) -> int:
         if self.feature_groups is None:
