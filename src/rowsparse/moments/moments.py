@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from rowsparse._arrays import Index
+from rowsparse._arrays import Array, Index
 from rowsparse._validation import (
     check_choice,
     check_finite_columns,
@@ -23,7 +23,7 @@ from rowsparse.moments.storage import Stored, read_moments_file, write_moments_f
 from rowsparse.moments.target_columns import TargetColumns
 from rowsparse.targets import TASKS, check_sample_weight, target_array
 
-__all__ = ["Moments"]
+__all__ = ["Moments", "checked_block"]
 
 # Larger values have squares that overflow when they are summed up.
 _LARGEST = 1e140
@@ -140,7 +140,7 @@ class Moments:
         -------
         self
         """
-        values, names = _checked_block(X)
+        values, names = checked_block(X)
         self._check_columns(values.shape[1], names)
         if values.shape[0] == 0:
             return self
@@ -150,20 +150,32 @@ class Moments:
             kept = np.flatnonzero(weights)
             values, y, weights = values[kept], y[kept], weights[kept]
         targets = TargetColumns.of(y, self._task) if self._targets is None else self._targets
+        self._add(values, y, weights, names, targets)
+        return self
+
+    def update_as(
+        self, X: Any, y: NDArray[Any], weights: Array | None, names: Any, whole: Moments
+    ) -> None:
+        """Add checked samples that are among those of ``whole``, which knows their task."""
+        targets = whole.targets if self._targets is None else self._targets
+        self._add(X, y, weights, names, targets.united(whole.targets))
+
+    def _add(
+        self, X: Any, y: Any, weights: Array | None, names: Any, targets: TargetColumns
+    ) -> None:
         targets, Y = targets.encoded(y)
         if np.abs(Y).max() > _LARGEST:
             raise ValueError("y is too large for Moments: divide it by a power of ten.")
         # From here on nothing can be refused: a block counts as a whole or not at all.
         if self._statistics is None:
             self._statistics = Statistics.empty(
-                values.shape[1], targets.width, products=self._products, grouped=targets.grouped
+                X.shape[1], targets.width, products=self._products, grouped=targets.grouped
             )
         else:
             self._widen(targets)
         self._targets = targets
         self.feature_names = names if self.feature_names is None else self.feature_names
-        self._statistics.add_rows(values, Y, weights)
-        return self
+        self._statistics.add_rows(X, Y, weights)
 
     def merge(self, other: Moments) -> Self:
         """Add the statistics of other samples; the order of merging matters to rounding only.
@@ -222,6 +234,14 @@ class Moments:
         twin._targets, twin.feature_names = self._targets, self.feature_names
         twin._statistics = None if self._statistics is None else self._statistics.copy()
         return twin
+
+    def with_classes_of(self, other: Moments) -> Moments:
+        """These Moments with all classes of the others, for which there need be no samples."""
+        wider = Moments(self._task, products=self._products)
+        wider._targets = self.targets.united(other.targets)
+        wider._statistics = self._statistics_for(wider._targets)
+        wider.feature_names = self.feature_names
+        return wider
 
     def only(self, columns: Index) -> Moments:
         """The Moments of some columns of X, given by their sorted indices."""
@@ -292,7 +312,7 @@ class Moments:
             self._check_columns(other.n_features, other.feature_names)
 
 
-def _checked_block(X: Any) -> tuple[Any, NDArray[Any] | None]:
+def checked_block(X: Any) -> tuple[Any, NDArray[Any] | None]:
     """X as a finite float array or sparse matrix, and the names of its columns."""
     check_numeric_columns(X)
     try:
