@@ -33,6 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("rows", "design", "targets"),
     ("certificate", "moments"),
+    ("streams",),
     ("solvers.solution", "solvers.ridge", "solvers.proximal", "solvers.blocks"),
     ("solvers.losses",),
     ("solvers.subset", "solvers.filters"),
@@ -65,6 +66,7 @@ CORE_PACKAGES = {"numpy", "scipy", "sklearn", "array_api_compat", "rowsparse"}
 
 EXTRAS = [
     "fastexcel",
+    "h5py",
     "jinja2",
     "matplotlib",
     "pandas",

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rowsparse.moments import Moments as Moments
     from rowsparse.selectors import *  # noqa: F403
+    from rowsparse.streams import RowBlocks as RowBlocks
 
 __version__ = "0.1.0.dev0"
 
 # Public names that are not selectors, by module.
-_HOMES = {"Moments": "moments"}
+_HOMES = {"Moments": "moments", "RowBlocks": "streams"}
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -124,7 +125,9 @@ class Moments:
             raise ValueError("The Moments are of no samples: update them first.")
         return self._targets
 
-    def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def update(
+        self, X: Any, y: Any, sample_weight: Any = None, *, feature_names: Any = None
+    ) -> Self:
         """Add a block of samples; one of no rows adds nothing.
 
         Parameters
@@ -135,12 +138,14 @@ class Moments:
             Class labels, 0/1 label indicators, or numbers.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each sample; an integer weight equals repeating the sample.
+        feature_names : array of str of shape (n_features,), optional
+            The names of the columns, where X is no dataframe.
 
         Returns
         -------
         self
         """
-        values, names = checked_block(X)
+        values, names = checked_block(X, feature_names)
         self._check_columns(values.shape[1], names)
         if values.shape[0] == 0:
             return self
@@ -312,7 +317,7 @@ class Moments:
             self._check_columns(other.n_features, other.feature_names)
 
 
-def checked_block(X: Any) -> tuple[Any, NDArray[Any] | None]:
+def checked_block(X: Any, feature_names: Any = None) -> tuple[Any, NDArray[Any] | None]:
     """X as a finite float array or sparse matrix, and the names of its columns."""
     check_numeric_columns(X)
     try:
@@ -326,13 +331,18 @@ def checked_block(X: Any) -> tuple[Any, NDArray[Any] | None]:
         )
     except (TypeError, ValueError) as error:
         raise one_sentence("X", error) from None
-    check_finite_columns(values, X)
-    if values.dtype == np.float64:
-        _check_magnitude(values, X)
-    names = getattr(X, "columns", None)
+    names = getattr(X, "columns", feature_names)
     if names is None or not all(isinstance(name, str) for name in names):
-        return values, None
-    return values, np.asarray(names, dtype=object)
+        names = None
+    elif len(names) != values.shape[1]:
+        raise ValueError(f"X has {values.shape[1]} columns, but there are {len(names)} names.")
+    else:
+        names = np.asarray(names, dtype=object)
+    label = SimpleNamespace(columns=names)
+    check_finite_columns(values, label)
+    if values.dtype == np.float64:
+        _check_magnitude(values, label)
+    return values, names
 
 
 def _check_magnitude(values: Any, X: Any) -> None:

@@ -53,16 +53,19 @@ class MomentsInParts:
         self._whole = Moments(task, products=False)
         self._dealt: Counter[Any] = Counter()
 
-    def update(self, X: Any, y: Any, sample_weight: Any = None) -> None:
+    def update(
+        self, X: Any, y: Any, sample_weight: Any = None, *, feature_names: Any = None
+    ) -> None:
         """Add a block of samples; nothing of it counts if it is refused."""
-        values, names = checked_block(X)
+        values, names = checked_block(X, feature_names)
         n = values.shape[0]
-        if n == 0:
-            self._whole.update(X, y)
-            return
-        y, weights = target_array(y, n), check_sample_weight(sample_weight, n)
+        if n:
+            y = target_array(y, n)
+        weights = check_sample_weight(sample_weight, n) if n else None
         # What it refuses, no part has seen.
-        self._whole.update(X, y, weights)
+        self._whole.update(values, y, weights, feature_names=names)
+        if n == 0:
+            return
         by_rows = sp.csr_array(values) if sp.issparse(values) else values
         part = self._part_of(y)
         for p, moments in enumerate(self.parts):

@@ -13,8 +13,13 @@ from rowsparse.selectors.base.moments import read_moments
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.selector import BaseSelector
 from rowsparse.selectors.base.state import SET_BY_VALIDATION, forget_last_fit, unchanged_on_error
+from rowsparse.streams import RowBlocks
+from rowsparse.streams.passes import gather
 
-__all__ = ["FromMoments"]
+__all__ = ["MAX_PRODUCTS", "FromMoments"]
+
+# Most columns for which X'X is gathered from a stream: it takes 3.2 GB.
+MAX_PRODUCTS = 20_000
 
 
 class FromMoments(BaseSelector):
@@ -24,6 +29,34 @@ class FromMoments(BaseSelector):
 
     # Whether X'X is among what is needed.
     needs_products: ClassVar[bool] = True
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        if not isinstance(X, RowBlocks):
+            return super()._fit(X, y, sample_weight)
+        if y is not None or sample_weight is not None:
+            raise ValueError("y and sample_weight come with the RowBlocks: pass nothing else.")
+        with unchanged_on_error(self):
+            check_parameters(self)
+            self._check_combinations()
+            self._check_moments()
+            before = X.n_passes
+            most = MAX_PRODUCTS if self.needs_products else 0
+            moments = gather(X, getattr(self, "task", "auto"), most_products=most)
+            if self.needs_products and not moments.has_products:
+                self._select_wide(X, moments)
+            else:
+                self._select(read_moments(self, moments))
+            self.__dict__.pop("dual_coef_", None)
+            self.n_passes_ = X.n_passes - before
+            finish_callbacks(self)
+        return self
+
+    def _select_wide(self, blocks: RowBlocks, moments: Moments) -> None:
+        """Select from too many columns for X'X, of which ``moments`` has no products."""
+        raise ValueError(
+            f"{type(self).__name__} needs X'X in memory, and the {moments.n_features} columns are "
+            f"more than {MAX_PRODUCTS}: use TopK, or FStatistic to choose some of them first."
+        )
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit_moments(self, moments: Moments) -> Self:

@@ -26,6 +26,7 @@ from rowsparse.selectors.base.sample import ALL_CONSTANT, Sample, number_to_sele
 from rowsparse.selectors.base.state import forget_last_fit, unchanged_on_error
 from rowsparse.solvers.filters.relevance import AGGREGATES
 from rowsparse.solvers.solution import Solution, ranking_from_scores, relative_gap
+from rowsparse.streams import RowBlocks
 from rowsparse.targets import TASKS, Targets
 
 
@@ -81,6 +82,11 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
 
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         """Check the input of fit."""
+        if isinstance(X, RowBlocks):
+            raise TypeError(
+                f"{type(self).__name__} needs all samples at once and cannot be fitted from "
+                "RowBlocks: use a selector with fit_moments, such as TopK."
+            )
         return read_sample(self, X, y, sample_weight)
 
     def _number_to_select(self, d: int) -> int:
@@ -149,13 +155,14 @@ class LinearSelector(BaseSelector):
     class_weight: Any
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Select features.
 
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            Training data. float32 and sparse data are used as they are.
+            Training data. float32 and sparse data are used as they are. Selectors with
+            ``fit_moments`` also take :class:`RowBlocks`, which bring their own y.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Class labels, 0/1 label indicators (dense or sparse), or numbers.
         sample_weight : array-like of shape (n_samples,), optional

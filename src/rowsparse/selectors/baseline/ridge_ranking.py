@@ -35,6 +35,7 @@ class RidgeRanking(FromMoments, SquaredLossSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     scores_ : array of shape (n_features,)
         Row norms of the coefficients.
     {model}

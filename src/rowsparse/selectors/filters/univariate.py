@@ -69,6 +69,7 @@ class FStatistic(FromMoments, WeightedScoreSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     scores_ : array of shape (n_features,)
         F; 0 for constant columns.
     {order}
@@ -204,6 +205,7 @@ class FisherScore(FromMoments, WeightedScoreSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     scores_ : array of shape (n_features,)
         The ratio above; 0 for constant columns.
     {order}
@@ -281,6 +283,7 @@ class TTest(FromMoments, WeightedScoreSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     scores_ : array of shape (n_features,)
         t; 0 for constant columns.
     {order}

@@ -28,11 +28,15 @@ from rowsparse.selectors.base.sample import number_to_select
 from rowsparse.selectors.base.selector import SupportMixin
 from rowsparse.selectors.meta.stability_measure import stability, wilson_interval
 from rowsparse.selectors.topk.topk import TopK
+from rowsparse.streams import RowBlocks
+from rowsparse.streams.passes import gather_parts
 from rowsparse.targets import target_array
 
 _DISCRETE = ("binary", "multiclass")
 # Fewer parts leave too few different choices among them.
 _LEAST_PARTS = 4
+# Parts into which streamed samples are dealt.
+_STREAMED_PARTS = 20
 
 
 def _is_selector(value: Any) -> bool:
@@ -82,6 +86,8 @@ class StabilitySelection(
         would give.
     stability_, stability_interval_ : float, tuple of two floats
         The :func:`stability` of the supports and its 95 % confidence interval.
+    n_passes_ : int
+        After a fit from :class:`RowBlocks`: how often they were read.
     supports_ : array of bool of shape (n_subsamples, n_features)
         The features selected in each subsample.
     support_ : array of bool of shape (n_features,)
@@ -146,7 +152,7 @@ class StabilitySelection(
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            Training data.
+            Training data; or :class:`RowBlocks`, dealt into 20 parts for :meth:`fit_moments`.
         y : array-like, optional
             Whatever the selector takes.
         **fit_params
@@ -158,6 +164,11 @@ class StabilitySelection(
         self
         """
         self._check()
+        if isinstance(X, RowBlocks):
+            task = getattr(self._inner, "task", "auto")
+            self.fit_moments(gather_parts(X, task, _STREAMED_PARTS))
+            self.n_passes_ = 1
+            return self
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
         if get_config()["enable_metadata_routing"] and fit_params:
             fit_params = dict(process_routing(self, "fit", **fit_params).selector.fit)

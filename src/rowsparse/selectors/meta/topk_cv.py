@@ -39,6 +39,8 @@ from rowsparse.selectors.topk.path_problem import (
     path_problem,
 )
 from rowsparse.selectors.topk.topk import TopK
+from rowsparse.streams import RowBlocks
+from rowsparse.streams.passes import gather_parts
 
 
 def _is_cv(value: Any) -> bool:
@@ -122,6 +124,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         "split0_test_score", ...; for rule "ebic" the values "ebic" in place of scores.
     path_ : TopKPath
         For rule "ebic", the path at the chosen alpha.
+    n_passes_ : int
+        After a fit from :class:`RowBlocks`: how often they were read.
     {choice}
     scores_, objective_, history_, n_iter_, converged_, n_starts_
         As in :class:`TopK`, of the selection from all samples.
@@ -202,13 +206,13 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the number of features and select them.
 
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`TopK.fit`.
+            As in :meth:`TopK.fit`. From :class:`RowBlocks`, as :meth:`fit_moments` does.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, not of columns, for a splitter that keeps them together.
 
@@ -217,6 +221,11 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         check_parameters(self)
+        if isinstance(X, RowBlocks):
+            self._check_parts(self.cv)
+            self.fit_moments(gather_parts(X, self.task, self.cv))
+            self.n_passes_ = 1
+            return self
         require_targets(self, y)
         alphas = self._candidates()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

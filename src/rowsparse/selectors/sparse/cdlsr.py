@@ -45,6 +45,7 @@ class CDLSR(FromMoments, SquaredLossSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     {row_norms_model}
     objective_ : float
         Squared loss at ``coef_``.

@@ -48,6 +48,7 @@ class LpInf(FromMoments, SquaredLossSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     {row_norms_model}
     objective_ : float
         Value of the penalised problem.

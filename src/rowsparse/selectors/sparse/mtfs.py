@@ -45,6 +45,7 @@ class MTFS(FromMoments, SquaredLossSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     {row_norms_model}
     objective_ : float
         Value of the problem solved, with scaled columns if ``standardize``.

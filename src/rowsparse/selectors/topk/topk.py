@@ -93,6 +93,7 @@ class TopK(FromMoments, LinearSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     scores_ : array of shape (n_features,)
         For a selected feature, how much the objective rises without it; for the others, on a
         scale below these, how much it would fall with them.
