@@ -16,6 +16,7 @@ NAMES = (
     "topk",
     "proofs",
     "passes",
+    "scale",
     "accuracy",
     "logistic",
     "filters",
