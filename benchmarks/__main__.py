@@ -19,6 +19,7 @@ NAMES = (
     "scale",
     "accuracy",
     "logistic",
+    "clipping",
     "filters",
     "relief",
     "runner",

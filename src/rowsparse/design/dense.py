@@ -166,7 +166,7 @@ class DenseDesign(ImplicitDesign):
         Z = np.empty(self.shape, dtype=self.dtype)
         for rows, block in self._row_blocks():
             Z[rows] = (block / unit - offset - further) * (inv_scale * unit)
-        source = DenseDesign(self._X, mean=mean, inv_scale=inv_scale, rest=rest)
+        source = self.standardized(mean, rest, inv_scale)
         return DenseDesign(Z, mean=None, inv_scale=np.ones(self.shape[1]), source=source)
 
     def _doubled(self) -> Any:
@@ -195,7 +195,8 @@ class DenseDesign(ImplicitDesign):
         if plain and self.dtype == np.float64 and self._X.size > _BLOCK_ENTRIES:
             mean = np.zeros(d) if self.mean is None else self.mean
             rest = np.zeros(d) if self._rest is None else self._rest
-            return centred_gram(self._X, mean, rest, self.inv_scale)
+            blocks = (block for _, block in self._row_blocks())
+            return centred_gram(blocks, mean, rest, self.inv_scale)
         total = np.zeros((d, d))
         for rows, Z in self._transformed_rows():
             if weights is not None:

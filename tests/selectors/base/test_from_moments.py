@@ -176,6 +176,7 @@ def test_names_of_columns_are_those_of_the_blocks() -> None:
     ("selector", "message"),
     [
         (TopK(2, loss="logistic"), "loss='squared' only"),
+        (TopK(2, clip=2.0), "clip needs the samples"),
         (TopK(2, class_weight="balanced"), "class_weight cannot be applied"),
         (TopK(2, task="regression"), "the Moments are for classification"),
         (TopK(20, feature_groups=[0] * 3), "feature_groups"),

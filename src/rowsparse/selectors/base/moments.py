@@ -84,6 +84,8 @@ def read_moments(selector: Any, moments: Moments) -> MomentsSample:
         raise ValueError(
             "class_weight cannot be applied to Moments: update them with sample_weight instead."
         )
+    if getattr(selector, "clip", None) is not None:
+        raise ValueError("clip needs the samples themselves: leave it out for Moments.")
     if selector.needs_products and not moments.has_products:
         raise ValueError(f"{name} needs Moments with products=True.")
     classes = moments.classes

@@ -150,6 +150,7 @@ class LinearSelector(BaseSelector):
     gap_attributes: ClassVar[tuple[str, ...]] = ()
 
     standardize: bool
+    clip: float | None = None
     fit_intercept: bool
     task: str
     class_weight: Any
@@ -200,7 +201,7 @@ class LinearSelector(BaseSelector):
         }
         if isinstance(sample, MomentsSample):
             return moments_problem(sample, **options)
-        return linear_problem(sample, **options)
+        return linear_problem(sample, clip=self.clip, **options)
 
     def _objective_power(self) -> int:
         """With which power of the residuals the objective grows: 1 or 2."""
@@ -232,6 +233,8 @@ class LinearSelector(BaseSelector):
         single = problem.targets.single_output
         self.coef_ = coef[0] if single else coef
         self.intercept_ = float(intercept[0]) if single else intercept
+        if problem.units.limits is not None:
+            self.clip_limits_ = problem.units.limits
         self.objective_ = problem.restored("objective", solution.objective)
         self.history_ = problem.restored("objective", solution.history)
 
