@@ -67,8 +67,12 @@ class MomentsSample:
         return np.maximum(np.abs(self.statistics.x_low), np.abs(self.statistics.x_high))
 
 
-def read_moments(selector: Any, moments: Moments) -> MomentsSample:
+def read_moments(
+    selector: Any, moments: Moments, *, needs_products: bool | None = None
+) -> MomentsSample:
     """Check that Moments are what the selector can be fitted from."""
+    if needs_products is None:
+        needs_products = selector.needs_products
     if not isinstance(moments, Moments):
         raise TypeError(f"moments must be rowsparse.Moments; got {type(moments).__name__}.")
     name, asked, task = type(selector).__name__, getattr(selector, "task", "auto"), moments.task
@@ -86,7 +90,7 @@ def read_moments(selector: Any, moments: Moments) -> MomentsSample:
         )
     if getattr(selector, "clip", None) is not None:
         raise ValueError("clip needs the samples themselves: leave it out for Moments.")
-    if selector.needs_products and not moments.has_products:
+    if needs_products and not moments.has_products:
         raise ValueError(f"{name} needs Moments with products=True.")
     classes = moments.classes
     if classes is not None and classes.size < 2:
@@ -119,7 +123,7 @@ def moments_problem(
     """The problem of a selector with a squared loss; see :func:`linear_problem`."""
     found, targets = sample.statistics, sample.targets
     center = bool(standardize or fit_intercept)
-    inv_scale, x_unit = _scales(sample, standardize, center)
+    inv_scale, x_unit = column_scales(sample, standardize, center)
     if not inv_scale.any():
         raise ValueError(ALL_CONSTANT)
     mean = found.y_mean if fit_intercept else np.zeros(found.y_origin.size)
@@ -154,7 +158,7 @@ def moments_problem(
     )
 
 
-def _scales(sample: MomentsSample, standardize: bool, center: bool) -> tuple[Array, float]:
+def column_scales(sample: MomentsSample, standardize: bool, center: bool) -> tuple[Array, float]:
     """The reciprocal scales of the columns, and the unit of X."""
     constant = sample.constant
     counts = ~constant if center else np.ones(constant.size, dtype=bool)
