@@ -48,6 +48,10 @@ class SparseDesign(ImplicitDesign):
         dtype: np.dtype[Any] = self._X.dtype
         return dtype
 
+    @property
+    def n_stored(self) -> int:
+        return int(self._X.nnz)
+
     def _dot(self, W: Array) -> Array:
         return np.asarray(self._X @ W.astype(self.dtype, copy=False), dtype=np.float64)
 

@@ -113,7 +113,8 @@ class GramRows:
         self._all: NDArray[Any] | None = None
         self._kept: dict[int, NDArray[Any]] = {}
         row = self._dtype.itemsize * max(d, 1)
-        kept = max(_KEPT_BYTES, int(_KEPT_SHARE * n * row)) if max_bytes is None else max_bytes
+        kept = max(_KEPT_BYTES, int(_KEPT_SHARE * design.n_stored * self._dtype.itemsize))
+        kept = kept if max_bytes is None else max_bytes
         self._capacity = max(1, kept // row)
         self._n_requested = n_expected if n * d >= _AHEAD_ENTRIES else 0
         limit = _GRAM_BYTES if max_bytes is None else max_bytes
