@@ -27,6 +27,7 @@ from rowsparse.selectors.base.state import forget_last_fit, unchanged_on_error
 from rowsparse.solvers.filters.relevance import AGGREGATES
 from rowsparse.solvers.solution import Solution, ranking_from_scores, relative_gap
 from rowsparse.streams import RowBlocks
+from rowsparse.streams.dask_partitions import is_dask, selected_columns
 from rowsparse.targets import TASKS, Targets
 
 
@@ -47,6 +48,23 @@ class SupportMixin(SelectorMixin):  # type: ignore[misc]
     def _get_support_mask(self) -> Mask:
         check_is_fitted(self, "support_")
         return np.asarray(self.support_)
+
+    def transform(self, X: Any) -> Any:
+        """The selected columns of X; those of a dask collection are computed when it is.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            Samples with the columns that were fitted; or a dask array or dataframe.
+
+        Returns
+        -------
+        array of shape (n_samples, n_selected_features)
+        """
+        if is_dask(X):
+            names = getattr(self, "feature_names_in_", None)
+            return selected_columns(X, self.get_support(), names)
+        return super().transform(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -82,10 +100,11 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
 
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         """Check the input of fit."""
-        if isinstance(X, RowBlocks):
+        if isinstance(X, RowBlocks) or is_dask(X):
+            kind = "RowBlocks" if isinstance(X, RowBlocks) else "dask collections"
             raise TypeError(
                 f"{type(self).__name__} needs all samples at once and cannot be fitted from "
-                "RowBlocks: use a selector with fit_moments, such as TopK."
+                f"{kind}: use a selector with fit_moments, such as TopK."
             )
         return read_sample(self, X, y, sample_weight)
 

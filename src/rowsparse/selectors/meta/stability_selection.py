@@ -28,8 +28,8 @@ from rowsparse.selectors.base.sample import number_to_select
 from rowsparse.selectors.base.selector import SupportMixin
 from rowsparse.selectors.meta.stability_measure import stability, wilson_interval
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.streams import RowBlocks
 from rowsparse.streams.passes import gather_parts
+from rowsparse.streams.row_blocks import as_row_blocks
 from rowsparse.targets import target_array
 
 _DISCRETE = ("binary", "multiclass")
@@ -166,9 +166,10 @@ class StabilitySelection(
         self
         """
         self._check()
-        if isinstance(X, RowBlocks):
+        blocks = as_row_blocks(X, y, fit_params.get("sample_weight"))
+        if blocks is not None:
             task = getattr(self._inner, "task", "auto")
-            self.fit_moments(gather_parts(X, task, _STREAMED_PARTS))
+            self.fit_moments(gather_parts(blocks, task, _STREAMED_PARTS))
             self.n_passes_ = 1
             return self
         fit_params = {name: value for name, value in fit_params.items() if value is not None}

@@ -39,8 +39,8 @@ from rowsparse.selectors.topk.path_problem import (
     path_problem,
 )
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.streams import RowBlocks
 from rowsparse.streams.passes import gather_parts
+from rowsparse.streams.row_blocks import as_row_blocks
 
 
 def _is_cv(value: Any) -> bool:
@@ -225,9 +225,10 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         check_parameters(self)
-        if isinstance(X, RowBlocks):
+        blocks = as_row_blocks(X, y, sample_weight)
+        if blocks is not None:
             self._check_parts(self.cv)
-            self.fit_moments(gather_parts(X, self.task, self.cv))
+            self.fit_moments(gather_parts(blocks, self.task, self.cv))
             self.n_passes_ = 1
             return self
         require_targets(self, y)
