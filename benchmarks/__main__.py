@@ -18,6 +18,7 @@ NAMES = (
     "proofs",
     "passes",
     "scale",
+    "dask_scale",
     "accuracy",
     "logistic",
     "logistic_proofs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,9 @@ class MomentsInParts:
             if rows.size:
                 block = None if weights is None else weights[rows]
                 moments.update_as(by_rows[rows], y[rows], block, names, self._whole)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + sum(getsizeof(part) for part in self.parts)
 
     def merged(self, other: MomentsInParts) -> MomentsInParts:
         """Those of the samples of both; neither is changed."""
