@@ -182,7 +182,8 @@ class LinearSelector(BaseSelector):
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
             Training data. float32 and sparse data are used as they are. Selectors with
-            ``fit_moments`` also take :class:`RowBlocks`, which bring their own y.
+            ``fit_moments`` also take :class:`RowBlocks`, which bring their own y, and dask
+            arrays and dataframes, with y and weights of the same partitions of rows.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Class labels, 0/1 label indicators (dense or sparse), or numbers.
         sample_weight : array-like of shape (n_samples,), optional
@@ -377,7 +378,8 @@ class WeightedScoreSelector(ScoreSelector):
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            Training data.
+            Training data. Selectors with ``fit_moments`` also take :class:`RowBlocks` and dask
+            collections, as in :meth:`TopK.fit`.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Class labels, 0/1 label indicators (dense or sparse), or numbers, as far as the
             method takes them.

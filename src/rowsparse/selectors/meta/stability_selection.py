@@ -152,7 +152,8 @@ class StabilitySelection(
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            Training data; or :class:`RowBlocks`, dealt into 20 parts for :meth:`fit_moments`.
+            Training data; or :class:`RowBlocks` or a dask collection, dealt into 20 parts for
+            :meth:`fit_moments`.
         y : array-like, optional
             Whatever the selector takes.
         groups : array-like of shape (n_samples,), optional

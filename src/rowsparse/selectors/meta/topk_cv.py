@@ -216,7 +216,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`TopK.fit`. From :class:`RowBlocks`, as :meth:`fit_moments` does.
+            As in :meth:`TopK.fit`. From :class:`RowBlocks` or a dask collection, as
+            :meth:`fit_moments` does.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, not of columns, for a splitter that keeps them together.
 
