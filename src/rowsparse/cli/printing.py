@@ -102,7 +102,7 @@ def print_applied(
 ) -> None:
     """What a model made of another table."""
     from rowsparse._text import counted
-    from rowsparse.report import words
+    from rowsparse.report.score_words import holdout_sentence
     from rowsparse.workflow.messages import quoted
 
     console = _console()
@@ -113,7 +113,7 @@ def print_applied(
         what = f"reduced to {n_columns}, selected by {model.method}"
     _print(console, f"{counted(table.n_rows, 'row')} of {plain(table.source)}: {what}.")
     if holdout is not None:
-        _print(console, words.holdout_sentence(holdout))
+        _print(console, holdout_sentence(holdout))
     unused = model.check_columns(table)
     if unused:
         _notes(console, (f"Not used by the model: {quoted(unused)}.",))
@@ -127,23 +127,24 @@ def print_proof(path: Path, data: Path) -> None:
 
 
 def _sentences(result: SelectionResult) -> list[str]:
-    from rowsparse.report import words
+    from rowsparse.report import score_words
+    from rowsparse.report.search_words import certificate_sentence
+    from rowsparse.report.words import stability_sentence
 
-    _, score, proof = words.summary(result)
-    sentences = [score]
+    sentences = [score_words.score_sentence(result)]
     if result.holdout is not None:
-        sentences.append(words.holdout_sentence(result.holdout))
+        sentences.append(score_words.holdout_sentence(result.holdout))
     if result.curve is not None:
-        sentences.append(words.curve_sentence(result.curve))
+        sentences.append(score_words.curve_sentence(result.curve))
     if result.stability is not None:
-        sentences.append(words.stability_sentence(result))
-    return [*sentences, proof]
+        sentences.append(stability_sentence(result))
+    return [*sentences, certificate_sentence(result.certificate, result.k, result.method)]
 
 
 def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -> None:
     """Score, stability, redundancy and time of every method and number of features."""
     from rowsparse.report.numbers import metric_name
-    from rowsparse.report.words import verdict_words
+    from rowsparse.report.score_words import verdict_words
 
     curve, console = result.curve, _console()
     metric = curve.metrics[0]
@@ -180,7 +181,7 @@ def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -
 def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
     """Objective, score, and the features that enter and leave at each k."""
     from rowsparse.report.numbers import metric_name
-    from rowsparse.report.words import curve_sentence, verdict_sentence
+    from rowsparse.report.score_words import curve_sentence, verdict_sentence
 
     console, curve = _console(), result.curve
     table = _table(f"The best features for every k up to {result.ks[-1]}")

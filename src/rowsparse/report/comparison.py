@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rowsparse._text import counted
-from rowsparse.report import words
+from rowsparse.report import score_words, words
 from rowsparse.report.curves import mean_and_band, score_axis
 from rowsparse.report.lines import Series, line_chart, style_class
 from rowsparse.report.names import isolated, listing
@@ -157,7 +157,7 @@ def _summary(result: ComparisonResult, rows: list[MethodRow]) -> tuple[str, str,
         f"{counted(_n_compared(rows), 'method')} picked {counts} of {words.measured(data)}, to "
         f"{words.purpose(data)}."
     )
-    found = _found(curve, rows) + words.verdict_sentence(result.verdict)
+    found = _found(curve, rows) + score_words.verdict_sentence(result.verdict)
     return asked, found, _protocol_sentence(curve.protocol)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from rowsparse.report.lines import Series, line_chart
 from rowsparse.report.numbers import metric_name, tick_score
+from rowsparse.report.score_words import curve_sentence
 from rowsparse.report.svg import Svg
-from rowsparse.report.words import curve_sentence
 
 if TYPE_CHECKING:
     from rowsparse.workflow.results import KCurve

@@ -10,7 +10,7 @@ import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse._text import counted
-from rowsparse.report import words
+from rowsparse.report import score_words, words
 from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart
 from rowsparse.report.names import repeated
@@ -68,7 +68,7 @@ def path_page(result: PathResult) -> str:
         membership=_membership(result, stays[:MOST_DRAWN]),
         per_k=_per_k(result),
         scores=k_curve(result.curve, "suggested"),
-        score_words=words.curve_sentence(result.curve),
+        curve_words=score_words.curve_sentence(result.curve),
         objectives=_objectives(result),
     )
 
@@ -103,7 +103,8 @@ def _summary(result: PathResult, n_ever: int, n_kept: int) -> tuple[str, str, st
         f"{counted(n_ever, 'feature')} {'is' if n_ever == 1 else 'are'} in at least one of these "
         f"choices, and {n_kept:,} of them, once in, are never left out again."
     )
-    scored = words.curve_sentence(result.curve) + words.verdict_sentence(result.verdict)
+    verdict = score_words.verdict_sentence(result.verdict)
+    scored = score_words.curve_sentence(result.curve) + verdict
     return asked, scored, stayed
 
 

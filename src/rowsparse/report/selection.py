@@ -11,7 +11,7 @@ import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse._text import counted
-from rowsparse.report import words
+from rowsparse.report import score_words, search_words, words
 from rowsparse.report.cells import Cells, confusion_cells, signed_cells, triangle_cells
 from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart, stairs
@@ -79,7 +79,7 @@ def selection_page(result: SelectionResult) -> str:
         ambiguous=repeated(feature.name for feature in result.features),
         largest_score=max(finite(feature.score for feature in result.features), default=0.0),
         curve=_curve(result, result.curve) if result.curve and result.curve.ks else None,
-        curve_words=words.curve_sentence(result.curve) if result.curve else "",
+        curve_words=score_words.curve_sentence(result.curve) if result.curve else "",
         correlation=_correlation(correlation, drawn),
         correlation_words=words.correlation_sentence(correlation),
         alternatives=[pair for pair in zip(drawn, result.alternatives, strict=False) if pair[1]],
@@ -88,19 +88,23 @@ def selection_page(result: SelectionResult) -> str:
         images=_images(result),
         stability_words=words.stability_sentence(result),
         stability=_stability(result),
-        progress=_progress(result.progress) if words.has_course(result.progress) else None,
-        progress_words=words.progress_sentence(result.progress) if result.progress else "",
+        progress=_progress(result.progress) if search_words.has_course(result.progress) else None,
+        progress_words=search_words.progress_sentence(result.progress) if result.progress else "",
         has_bounds=any(map(math.isfinite, _bounds(result.progress))),
         confusion=_confusion(confusion) if confusion else None,
-        confusion_words=words.confusion_sentence(confusion) if confusion else "",
+        confusion_words=score_words.confusion_sentence(confusion) if confusion else "",
         mistakes=_mistakes(confusion) if confusion else [],
     )
 
 
 def _summary(result: SelectionResult) -> list[str]:
-    asked, reached, proof = words.summary(result)
-    held = [words.holdout_sentence(result.holdout)] if result.holdout else []
-    return [asked, reached, *held, proof]
+    held = [score_words.holdout_sentence(result.holdout)] if result.holdout else []
+    return [
+        words.asked_sentence(result),
+        score_words.score_sentence(result),
+        *held,
+        search_words.certificate_sentence(result.certificate, result.k, result.method),
+    ]
 
 
 def _tiles(result: SelectionResult) -> list[Tile]:
@@ -111,7 +115,8 @@ def _tiles(result: SelectionResult) -> list[Tile]:
         name = metric_name(result.metric)
         around = spread(result.metric, result.score_sd)
         notes = [f"{around} over the folds"] if around else []
-        notes += [words.verdict_words(result.verdict).partition(" (")[0]] if result.verdict else []
+        if result.verdict:
+            notes.append(score_words.verdict_words(result.verdict).partition(" (")[0])
         tiles.append(
             Tile(
                 f"{name[0].upper()}{name[1:]} on unseen samples",
@@ -130,7 +135,7 @@ def _tiles(result: SelectionResult) -> list[Tile]:
                 counted(held.n_samples, "sample"),
             )
         )
-    value, note = words.certificate_label(result.certificate)
+    value, note = search_words.certificate_label(result.certificate)
     tiles.append(Tile("Best choice?", value, note, "" if value == "Not proven" else "good"))
     if result.stability is not None and math.isfinite(result.stability[0]):
         level = result.stability[0]
@@ -223,7 +228,7 @@ def _bounds(progress: Sequence[ProgressPoint]) -> list[float]:
 
 
 def _progress(progress: tuple[ProgressPoint, ...]) -> Svg:
-    points = words.best_so_far(progress)
+    points = search_words.best_so_far(progress)
     times = [point.seconds for point in points]
     objective = stairs(times, [point.objective for point in points])
     bound = stairs(times, _bounds(points))
@@ -234,7 +239,7 @@ def _progress(progress: tuple[ProgressPoint, ...]) -> Svg:
         series.append(Series("lower bound", *bound, band=band, style=1, dots=False))
     return line_chart(
         series,
-        label=f"Objective and lower bound over time. {words.progress_sentence(progress)}",
+        label=f"Objective and lower bound over time. {search_words.progress_sentence(progress)}",
         x_label="seconds",
         y_label="objective",
         y_format=partial(number, digits=digits_between(min(shown), max(shown))),
