@@ -65,6 +65,25 @@ def test_balanced_accuracy_as_the_score() -> None:
     assert "guessing the commonest class gives 65.3 %" in said
 
 
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [
+        ("auc", "reached an AUC of 0.958 (1 is perfect)"),
+        ("log_loss", "reached a log loss of 0.958 (0 is perfect)"),
+    ],
+)
+def test_other_metrics_as_the_score(metric: str, words: str) -> None:
+    result = dataclasses.replace(samples.genes(), metric=metric)
+    said = plain(score_words.score_sentence(result))
+    assert words in said
+    assert ("guessing the shares of the classes gives" in said) == (metric == "log_loss")
+
+
+def test_of_an_error_the_lowest_is_best() -> None:
+    curve = KCurve("mae", (1, 5), (43.21, 40.1), (2.0, 2.0), 5, 5, 5)
+    assert score_words.curve_sentence(curve).endswith("score is lowest with 5 features (40.1).")
+
+
 def test_a_score_that_was_not_measured() -> None:
     result = dataclasses.replace(samples.genes(), score=math.nan)
     assert "was not measured" in score_words.score_sentence(result)

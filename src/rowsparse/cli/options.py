@@ -101,8 +101,8 @@ KMax = Annotated[int, typer.Option("--k-max", help="The largest number of featur
 Metric = Annotated[
     str | None,
     typer.Option(
-        help="Score: accuracy, balanced_accuracy, macro_f1 or r2; by default the first that the "
-        "target has (macro_f1 for labels).",
+        help="Score: accuracy, balanced_accuracy, macro_f1, auc or log_loss for classes, r2 or mae "
+        "for numbers; macro_f1, accuracy or auc for labels. By default the first of them.",
         show_default=False,
     ),
 ]

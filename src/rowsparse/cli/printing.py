@@ -143,7 +143,7 @@ def _sentences(result: SelectionResult) -> list[str]:
 
 def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -> None:
     """Score, stability, redundancy and time of every method and number of features."""
-    from rowsparse.report.numbers import metric_name
+    from rowsparse.report.numbers import best_word, metric_name
     from rowsparse.report.score_words import verdict_words
 
     curve, console = result.curve, _console()
@@ -155,7 +155,9 @@ def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -
     table.add_column("Method", style="bold")
     for heading in ("k", "Score", "Stability", "Redundancy", "Seconds"):
         table.add_column(heading, justify="right")
-    best = np.nanmax(mean, axis=0) if np.isfinite(mean).any() else np.full(len(curve.ks), np.nan)
+    word = best_word(metric)
+    top = np.nanmin if word == "lowest" else np.nanmax
+    best = top(mean, axis=0) if np.isfinite(mean).any() else np.full(len(curve.ks), np.nan)
     for i, name in enumerate(curve.selectors):
         for j, k in enumerate(curve.ks):
             if not math.isfinite(mean[i, j]):
@@ -173,7 +175,7 @@ def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -
         table.add_section()
     console.print(table)
     if result.verdict is not None:
-        _print(console, f"The highest score is {verdict_words(result.verdict)}.")
+        _print(console, f"The {word} score is {verdict_words(result.verdict)}.")
     _notes(console, result.data.notes)
     _files(console, out, written)
 

@@ -15,7 +15,7 @@ from rowsparse.report import score_words, words
 from rowsparse.report.curves import mean_and_band, score_axis
 from rowsparse.report.lines import Series, line_chart, style_class
 from rowsparse.report.names import isolated, listing
-from rowsparse.report.numbers import decimal, metric_name, score, seconds
+from rowsparse.report.numbers import best_word, decimal, metric_name, score, seconds
 from rowsparse.report.page import Tile, render
 from rowsparse.report.svg import Svg
 
@@ -33,7 +33,7 @@ class MethodRow:
     """A method with one number of features.
 
     ``scores`` has the mean over the folds and its standard deviation for each estimator; ``mean``
-    and ``sd`` are those of the first.
+    and ``sd`` are those of the first, and ``sign`` is -1 if a lower score is better.
     """
 
     method: str
@@ -43,10 +43,16 @@ class MethodRow:
     stability: float
     redundancy: float
     seconds: float
+    sign: int = 1
 
     @property
     def mean(self) -> float:
         return self.scores[0][0]
+
+    @property
+    def merit(self) -> float:
+        """The higher, the better."""
+        return self.sign * self.mean
 
     @property
     def sd(self) -> float:
@@ -110,6 +116,7 @@ def _rows(curve: SelectionCurve) -> list[MethodRow]:
                     curve.stability(method, k)[0],
                     _mean_and_sd(record.redundancy for record in own)[0],
                     _mean_and_sd(record.seconds for record in own)[0],
+                    -1 if best_word(metric) == "lowest" else 1,
                 )
             )
     return rows
@@ -127,13 +134,13 @@ def _mean_and_sd(values: Iterable[float]) -> tuple[float, float]:
 
 
 def _best(rows: list[MethodRow]) -> MethodRow | None:
-    """The row with the highest score and, of equal scores, the fewest features."""
+    """The row with the best score and, of equal scores, the fewest features."""
     scored = [row for row in rows if math.isfinite(row.mean)]
-    return max(scored, key=lambda row: (row.mean, -row.k), default=None)
+    return max(scored, key=lambda row: (row.merit, -row.k), default=None)
 
 
 def _top_scores(rows: list[MethodRow]) -> dict[int, float]:
-    """The highest score for each number of features."""
+    """The best score for each number of features."""
     best = {k: _best([row for row in rows if row.k == k]) for k in {row.k for row in rows}}
     return {k: row.mean for k, row in best.items() if row is not None}
 
@@ -167,10 +174,10 @@ def _found(curve: SelectionCurve, rows: list[MethodRow]) -> str:
         return "No method came to a result."
     metric = curve.metrics[0]
     text = (
-        f"The highest {metric_name(metric)}, {score(metric, best.mean)}, was reached by "
-        f"{isolated(best.method)} with {counted(best.k, 'feature')}"
+        f"The {best_word(metric)} {metric_name(metric)}, {score(metric, best.mean)}, was reached "
+        f"by {isolated(best.method)} with {counted(best.k, 'feature')}"
     )
-    near = {row.method for row in rows if row.mean >= best.mean - best.sd} - {best.method}
+    near = {row.method for row in rows if row.merit >= best.merit - best.sd} - {best.method}
     ordered = [method for method in curve.selectors if method in near]
     if ordered:
         verb = "comes" if len(ordered) == 1 else "come"
@@ -183,7 +190,8 @@ def _tiles(curve: SelectionCurve, rows: list[MethodRow]) -> list[Tile]:
     if best is None:
         return []
     metric = curve.metrics[0]
-    tiles = [Tile(f"Highest {metric_name(metric)}", score(metric, best.mean), _whose(best), "good")]
+    name = f"{best_word(metric).capitalize()} {metric_name(metric)}"
+    tiles = [Tile(name, score(metric, best.mean), _whose(best), "good")]
     timed = [row for row in rows if math.isfinite(row.seconds)]
     if timed:
         fast = min(timed, key=lambda row: row.seconds)

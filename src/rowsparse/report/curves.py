@@ -21,7 +21,10 @@ __all__ = ["k_curve", "mean_and_band", "score_axis"]
 
 def score_axis(metric: str) -> dict[str, Any]:
     """How scores are written at an axis, and what no score can go beyond."""
-    limits = (-math.inf if metric == "r2" else 0.0, 1.0)
+    limits = (
+        -math.inf if metric == "r2" else 0.0,
+        math.inf if metric in ("log_loss", "mae") else 1.0,
+    )
     return {"y_format": partial(tick_score, metric), "limits": limits}
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 __all__ = [
+    "best_word",
     "decimal",
     "digits_between",
     "finite",
@@ -22,13 +23,27 @@ __all__ = [
 _SPACE = "\u00a0"  # A number and its unit stay on one line.
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-_METRIC_NAMES = {"balanced_accuracy": "balanced accuracy", "macro_f1": "macro-F1", "r2": "R²"}
+_METRIC_NAMES = {
+    "auc": "AUC",
+    "balanced_accuracy": "balanced accuracy",
+    "log_loss": "log loss",
+    "macro_f1": "macro-F1",
+    "mae": "mean absolute error",
+    "r2": "R²",
+}
 _SHARES = {"accuracy", "balanced_accuracy"}
 
 
 def metric_name(metric: str) -> str:
     """What a metric is called."""
     return _METRIC_NAMES.get(metric, metric)
+
+
+def best_word(metric: str) -> str:
+    """What the best score is: the highest, or the lowest of an error."""
+    from rowsparse.evaluation import is_better_low
+
+    return "lowest" if is_better_low(metric) else "highest"
 
 
 def finite(values: Iterable[float]) -> list[float]:
@@ -124,6 +139,8 @@ def score(metric: str, value: float) -> str:
     >>> score("accuracy", 0.5).replace("\\u00a0", " "), score("r2", 0.5)
     ('50.0 %', '0.500')
     """
+    if metric == "mae":
+        return number(value)  # in the units of the target
     return percent(value) if metric in _SHARES else decimal(value, 3)
 
 
@@ -131,7 +148,8 @@ def spread(metric: str, value: float) -> str:
     """A standard deviation of a score, without its unit."""
     if not math.isfinite(value):
         return ""
-    return f"±{_SPACE}{decimal(100 * value, 1) if metric in _SHARES else decimal(value, 3)}"
+    text = decimal(100 * value, 1) if metric in _SHARES else score(metric, value)
+    return f"±{_SPACE}{text}"
 
 
 def seconds(value: float) -> str:

@@ -14,7 +14,7 @@ from rowsparse.report import score_words, words
 from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart
 from rowsparse.report.names import repeated
-from rowsparse.report.numbers import metric_name, number, score
+from rowsparse.report.numbers import best_word, metric_name, number, score
 from rowsparse.report.page import Tile, render
 from rowsparse.report.strips import Strips, runs
 from rowsparse.report.svg import Svg
@@ -117,7 +117,7 @@ def _tiles(result: PathResult, n_ever: int, n_kept: int) -> list[Tile]:
         tiles.append(Tile("Suggested k", f"{curve.chosen_k:,}", note, "good"))
     return [
         *tiles,
-        Tile("Highest score at", f"k = {curve.best_k:,}"),
+        Tile(f"{best_word(curve.metric).capitalize()} score at", f"k = {curve.best_k:,}"),
         Tile("Ever selected", f"{n_ever:,}", f"of {result.data.n_features:,} features"),
         Tile("Never dropped again", f"{n_kept:,}", "once selected"),
     ]

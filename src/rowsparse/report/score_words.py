@@ -10,6 +10,7 @@ import numpy as np
 from rowsparse._text import counted
 from rowsparse.report.names import isolated
 from rowsparse.report.numbers import (
+    best_word,
     metric_name,
     percent,
     score,
@@ -65,12 +66,25 @@ def score_sentence(result: SelectionResult) -> str:
             f"variation in samples it had not seen (R² {score(metric, result.score)}{sd})"
         )
     else:
+        perfect = 1.0 if best_word(metric) == "highest" else 0.0
         text = (
-            f"{start}, a simple linear model reached a {metric_name(metric)} of "
-            f"{score(metric, result.score)} ({tick_score(metric, 1.0)} is perfect) on samples it "
-            f"had not seen{around}"
+            f"{start}, a simple linear model reached {_article(metric)} {metric_name(metric)} of "
+            f"{score(metric, result.score)} ({tick_score(metric, perfect)} is perfect) on samples "
+            f"it had not seen{around}"
         )
     return f"{text}{_for_comparison(result)}.{_balanced(result)}"
+
+
+def _article(metric: str) -> str:
+    return "an" if metric == "auc" else "a"
+
+
+def _guess(metric: str, task: str) -> str:
+    """What is guessed without features."""
+    if task == "classification":
+        shares = metric == "log_loss"
+        return "guessing " + ("the shares of the classes" if shares else "the commonest class")
+    return "guessing the mean" if task == "regression" else "guessing"
 
 
 def verdict_words(verdict: Verdict | None) -> str:
@@ -127,8 +141,7 @@ def _for_comparison(result: SelectionResult) -> str:
         every = features(result.data.n_features, result.data.n_columns)
         parts.append(f"with all {every} it is {reached}")
     if math.isfinite(result.chance_score) and result.metric != "r2":
-        of_classes = result.data.task == "classification"
-        guess = "guessing the commonest class" if of_classes else "guessing"
+        guess = _guess(result.metric, result.data.task)
         parts.append(f"{guess} gives {score(result.metric, result.chance_score)}")
     return f"; {', and '.join(parts)}" if parts else ""
 
@@ -140,7 +153,8 @@ def curve_sentence(curve: KCurve) -> str:
         return "No score could be computed."
     best, enough = curve.ks.index(curve.best_k), curve.ks.index(curve.enough_k)
     some = max(np.diff(curve.ks), default=1) > 1
-    text = "Of the numbers tried, the score is highest" if some else "The score is highest"
+    text = "Of the numbers tried, the score is" if some else "The score is"
+    text += f" {best_word(curve.metric)}"
     text += f" with {counted(curve.best_k, 'feature')} ({score(curve.metric, mean[best])})"
     if curve.enough_k < curve.best_k:
         text += (

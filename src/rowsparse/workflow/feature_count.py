@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rowsparse._arrays import Array
+from rowsparse.evaluation import is_better_low
 from rowsparse.selectors import TopK
 from rowsparse.selectors.base.selector import ScoreSelector
 from rowsparse.selectors.meta.cross_validation import choose
@@ -61,6 +62,7 @@ def score_curve(metric: str, ks: Sequence[int], scores: Array, taken: int | None
     one standard error of the best are taken.
     """
     table, alphas = scores[:, None, :], np.zeros(1)
+    table = -table if is_better_low(metric) else table
     best = choose(table, alphas, one_std_err=False)[1]
     enough = choose(table, alphas, one_std_err=True)[1]
     return KCurve(

@@ -16,6 +16,7 @@ from rowsparse.selectors import StabilitySelection, stability
 from rowsparse.workflow.cross_validation import (
     Splits,
     Validation,
+    check_folds,
     confusion,
     cross_validate,
     score_metric,
@@ -85,8 +86,9 @@ def select(
         plan.check(settings.k)
     if settings.image_shape is not None:
         _check_image(settings.image_shape, table.X.shape[1])
-    score_metric(table, settings.metric)  # refused before anything is computed
+    metric = score_metric(table, settings.metric)
     splits = table_folds(table, settings.cv, settings.seed) if settings.cv else []
+    check_folds(table, splits, metric)
     run = _Run(plan, settings, splits, progress)
     with one_blas_thread(not table.is_large):
         result = run.result()
@@ -282,7 +284,8 @@ class _Run:
         """The linear model on the selected features, fitted to all samples."""
         try:
             with self.timer.step("model"):
-                return fit_model(self.plan.table, selector, order, self.plan.name)
+                metric = score_metric(self.plan.table, self.settings.metric)
+                return fit_model(self.plan.table, selector, order, self.plan.name, metric)
         except ValueError as error:
             self.warn(f"No model is saved: {one_line(error)}")
             return None
