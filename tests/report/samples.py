@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rowsparse import TopK
 from rowsparse.evaluation import Record, SelectionCurve
+from rowsparse.workflow.class_scores import ClassScore
 from rowsparse.workflow.results import (
     Alternative,
     Certificate,
@@ -160,9 +161,27 @@ def digits() -> SelectionResult:
             ProgressPoint(9.0, 281.4, 280.3),
         ),
         confusion=Confusion(classes, counts, float(np.trace(counts) / counts.sum()), 0.021),
+        class_scores=class_scores(classes),
         image_shape=(8, 8),
         class_means=np.array([X[g].mean(axis=0) for g in groups]),
         seconds=SECONDS,
+    )
+
+
+def class_scores(names: tuple[str, ...]) -> tuple[ClassScore, ...]:
+    """Each class is told from the rest a little worse than the one before it."""
+    rate = np.linspace(0.0, 1.0, 30)
+    return tuple(
+        ClassScore(
+            name,
+            30,
+            0.95 - 0.05 * at,
+            0.98,
+            1 / (1 + 0.05 + 0.05 * at),
+            tuple(rate.tolist()),
+            tuple((rate ** (0.05 + 0.05 * at)).tolist()),
+        )
+        for at, name in enumerate(names)
     )
 
 
@@ -237,6 +256,7 @@ def genes(k: int = 20, n_features: int = 7129, n_classes: int = 2) -> SelectionR
         stability=(0.34, 0.27, 0.41),
         progress=(ProgressPoint(0.02, 4.2), ProgressPoint(0.3, 1.93)),
         confusion=Confusion(classes, counts, 0.958, 0.031),
+        class_scores=class_scores(classes),
         seconds=SECONDS,
         warnings=("The search stopped after 60 s, before it had converged.",),
     )
@@ -279,6 +299,7 @@ def numbers_only() -> SelectionResult:
         stability=None,
         progress=(),
         confusion=None,
+        class_scores=(),
         warnings=(),
     )
 
@@ -314,6 +335,7 @@ def hostile() -> SelectionResult:
             for d, name in zip(full.distributions, HOSTILE, strict=True)
         ),
         confusion=Confusion(nasty, np.array([[40, 7], [1, 24]]), 0.9, 0.02),
+        class_scores=class_scores(nasty),
         image_shape=(10, 10),
         class_means=np.random.default_rng(0).random((2, 100)),
         warnings=(HOSTILE[0], HOSTILE[11]),

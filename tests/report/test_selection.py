@@ -28,6 +28,7 @@ def test_the_selection_is_told_in_the_order_of_the_questions() -> None:
         "stability",
         "progress",
         "confusion",
+        "classes",
         "data",
         "settings",
     ]

@@ -86,7 +86,7 @@ def comparison_page(result: ComparisonResult) -> str:
         rows=rows,
         most_rows=MOST_ROWS,
         top_scores=_top_scores(rows),
-        legend=[(name, style_class(at)) for at, name in enumerate(curve.selectors)],
+        legend=[(name, style_class(at), "") for at, name in enumerate(curve.selectors)],
         scores=_score_chart(curve, rows),
         times=_time_chart(curve, rows),
         failures=Counter((r.selector, r.error) for r in curve.records if r.error),

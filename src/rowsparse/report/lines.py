@@ -37,6 +37,7 @@ class Series:
     style: int = 0
     line: bool = True
     dots: bool = True
+    line_class: str = "line"
 
 
 def style_class(style: int) -> str:
@@ -247,7 +248,9 @@ def _drawn_line(
     rows = [row for row in _kept(one.x, one.y) if row[0] > 0 or not x.log]
     parts: list[str] = []
     if one.line and len(rows) > 1:
-        parts.append(_stretched("polyline", [(x(a), y(b)) for a, b in rows], height, "line"))
+        parts.append(
+            _stretched("polyline", [(x(a), y(b)) for a, b in rows], height, one.line_class)
+        )
     if one.dots:
         radius = 5.5 if not one.line else 3.2 if len(rows) <= 40 else 1.8
         prefix = f"{one.name}: " if one.name else ""

@@ -81,7 +81,7 @@ def _article(metric: str) -> str:
 
 def _guess(metric: str, task: str) -> str:
     """What is guessed without features."""
-    if task == "classification":
+    if task == "classification" and metric != "auc":
         shares = metric == "log_loss"
         return "guessing " + ("the shares of the classes" if shares else "the commonest class")
     return "guessing the mean" if task == "regression" else "guessing"

@@ -27,6 +27,7 @@ from rowsparse.report.numbers import (
 )
 from rowsparse.report.page import Tile, render
 from rowsparse.report.pixels import pixel_picture
+from rowsparse.report.roc import roc_chart
 from rowsparse.report.strips import Strips, boxes, gauge, signed_bars
 from rowsparse.report.svg import Svg
 
@@ -94,6 +95,7 @@ def selection_page(result: SelectionResult) -> str:
         confusion=_confusion(confusion) if confusion else None,
         confusion_words=score_words.confusion_sentence(confusion) if confusion else "",
         mistakes=_mistakes(confusion) if confusion else [],
+        roc=roc_chart(result.class_scores, two_classes=len(result.data.classes) == 2),
     )
 
 

@@ -10,6 +10,7 @@ from rowsparse._arrays import Array, Index
 if TYPE_CHECKING:
     from rowsparse.certificate import Proof
     from rowsparse.evaluation import SelectionCurve
+    from rowsparse.workflow.class_scores import ClassScore
     from rowsparse.workflow.model import SavedModel
 
 __all__ = [
@@ -289,6 +290,8 @@ class SelectionResult:
         The selection with a linear model, for other tables.
     holdout : HoldoutScore or None
         The score of that model on a table that took no part.
+    class_scores : tuple of ClassScore
+        One for each class or label.
     """
 
     data: DataSummary
@@ -323,6 +326,7 @@ class SelectionResult:
     verdict: Verdict | None = None
     model: SavedModel | None = None
     holdout: HoldoutScore | None = None
+    class_scores: tuple[ClassScore, ...] = ()
 
 
 @dataclass(frozen=True)

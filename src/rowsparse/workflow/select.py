@@ -13,6 +13,7 @@ from rowsparse._arrays import Index
 from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._threads import one_blas_thread
 from rowsparse.selectors import StabilitySelection, stability
+from rowsparse.workflow.class_scores import class_scores
 from rowsparse.workflow.cross_validation import (
     Splits,
     Validation,
@@ -206,6 +207,9 @@ class _Run:
             n_forced=plan.n_forced,
             verdict=verdict,
             model=model,
+            class_scores=()
+            if validation is None
+            else class_scores(table, self.splits, validation, count),
         )
 
     def warn(self, sentence: str) -> None:

@@ -85,6 +85,7 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
         "holdout": result.holdout and asdict(result.holdout),
         "curve": result.curve and asdict(result.curve),
         "confusion": result.confusion and asdict(result.confusion),
+        "class_scores": [asdict(one) for one in result.class_scores],
         "alternatives": {
             feature.name: [asdict(other) for other in others]
             for feature, others in zip(result.features, result.alternatives, strict=True)
