@@ -18,8 +18,8 @@ def test_a_number_is_spoken_for_by_its_name(data: Path) -> None:
     frame().with_columns(outcome=pl.col("f1") - pl.col("f4")).write_csv(data)
     done = select(data, "-k", "2")
     assert done.exit_code == 0, done.output
-    assert "outcome (higher)" in done.stdout
-    assert "outcome (lower)" in done.stdout
+    assert "rises with outcome" in done.stdout
+    assert "falls with outcome" in done.stdout
     assert "empty name" not in done.stdout
 
 
@@ -32,7 +32,7 @@ def test_forced_features_are_marked(data: Path) -> None:
     with (out / "features.csv").open(newline="", encoding="utf-8") as stream:
         rows = {row["feature"]: row for row in csv.DictReader(stream)}
     assert [name for name, row in rows.items() if row["forced"] == "yes"] == ["f0"]
-    assert [name for name, row in rows.items() if not row["frequency"]] == ["f0"]
+    assert [name for name, row in rows.items() if not row["selected_in"]] == ["f0"]
     assert (out / "report.html").read_text(encoding="utf-8").count('<span class="tag">forced') == 1
 
 

@@ -26,7 +26,7 @@ def test_select_prints_and_writes(data: Path) -> None:
     done = invoke("select", data, "--target", "outcome", "-k", 3, "--out", data.parent / "out")
     assert done.exit_code == 0, done.output
     assert done.stderr == ""
-    for word in ("Rank", "Feature", "Score", "Selected in", "Speaks for", "f1", "f4", "f6"):
+    for word in ("Rank", "Feature", "Score", "Selected in", "FDR", "By itself", "f1", "f4", "f6"):
         assert word in done.stdout
     assert "right on" in done.stdout
     assert "'sample'" in done.stdout

@@ -30,6 +30,7 @@ from rowsparse.workflow.results import (
     RankedFeature,
     SelectionResult,
 )
+from rowsparse.workflow.univariate import UnivariateTests, adjusted
 
 SHA = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 VERSIONS = {"python": "3.11.7", "rowsparse": "0.1.0", "numpy": "2.4.6", "scikit-learn": "1.9.1"}
@@ -183,6 +184,29 @@ def class_scores(names: tuple[str, ...]) -> tuple[ClassScore, ...]:
         )
         for at, name in enumerate(names)
     )
+
+
+def tests_of(
+    features: tuple[RankedFeature, ...], d: int, names: tuple[str, ...]
+) -> UnivariateTests:
+    """Most features do not differ, the selected ones do."""
+    rng = np.random.default_rng(2)
+    effects = rng.normal(size=d) * 0.3
+    for feature in features:
+        effects[feature.index] = 2.0 - 0.1 * feature.rank if feature.rank % 3 else -1.5
+    p = np.minimum(np.exp(-4 * np.abs(effects) ** 2) * rng.random(d), 1.0)
+    groups = np.arange(d) % len(names) if len(names) > 2 else np.ones(d, dtype=int)
+    return UnivariateTests(
+        "t test", "standardised mean difference", p, adjusted(p), effects, groups, names
+    )
+
+
+def with_tests(result: SelectionResult) -> SelectionResult:
+    """The result with tests of its features."""
+    d = max(result.data.n_features, 1 + max(feature.index for feature in result.features))
+    tests = tests_of(result.features, d, result.data.classes)
+    features = tuple(dataclasses.replace(f, **tests.of(f.index)) for f in result.features)
+    return dataclasses.replace(result, features=features, tests=tests)
 
 
 def genes(k: int = 20, n_features: int = 7129, n_classes: int = 2) -> SelectionResult:

@@ -72,6 +72,20 @@ def test_stability_is_that_of_what_was_free_to_choose() -> None:
     assert "no choice" in stable(None, 20)
 
 
+def test_what_the_p_values_are_of() -> None:
+    tests = samples.with_tests(samples.genes(5, 100)).tests
+    assert tests is not None
+    said = words.tests_sentence(tests)
+    assert said.startswith(f"{tests.count()} of 100 features differ by themselves")
+    assert "t test on the whole table, before the selection" in said
+    assert "higher in AML" in plain(words.direction_words(tests))
+    labels = dataclasses.replace(tests, n_targets=3)
+    assert "for each of the 3 targets (the smallest, times 3)" in words.tests_sentence(labels)
+    assert "label that it differs most in" in words.direction_words(labels)
+    numbers = dataclasses.replace(tests, effect_name="correlation")
+    assert "rises with the target" in words.direction_words(numbers)
+
+
 def test_the_most_correlated_pair_is_named_by_rank() -> None:
     r = np.eye(4)
     r[3, 1] = r[1, 3] = -0.93

@@ -47,7 +47,8 @@ def plain(text: object, width: int = 40) -> str:
 
 def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> None:
     """The ranked features, and in three sentences what they are worth."""
-    from rowsparse.report.words import picked_of
+    from rowsparse.report.numbers import decimal, p_value
+    from rowsparse.report.words import EFFECT_WORDS, effect_words, picked_of
 
     console = _console()
     table = _table(f"{' '.join(picked_of(result))}, by {result.method}")
@@ -55,12 +56,18 @@ def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> 
     table.add_column("Feature", overflow="fold")
     table.add_column("Score", justify="right")
     table.add_column("Selected in", justify="right")
-    table.add_column("Speaks for")
+    if result.tests is not None:
+        table.add_column(EFFECT_WORDS[result.tests.effect_name], justify="right")
+        table.add_column("FDR", justify="right")
+        table.add_column("By itself")
     for feature in result.features[:_MOST_ROWS]:
         often = "" if feature.frequency is None else f"{100 * feature.frequency:.0f} %"
         often = "forced" if feature.is_forced else often
         cells = [str(feature.rank), plain(feature.name), _number(feature.score), often]
-        cells.append(plain(feature.speaks_for, 30) if feature.speaks_for else "")
+        if result.tests is not None:
+            cells += [decimal(_or_nan(feature.effect)), p_value(_or_nan(feature.fdr))]
+            alone = effect_words(feature, result.tests)
+            cells.append(plain(alone, 30) if alone else "")
         table.add_row(*map(_text, cells))
     console.print(table)
     _more(console, len(result.features))
@@ -237,6 +244,10 @@ def _text(text: str, style: str = "") -> Any:
 
 def _number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.4g}"
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _print(console: Console, sentence: str) -> None:

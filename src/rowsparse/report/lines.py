@@ -14,7 +14,17 @@ from rowsparse.report.names import display_width
 from rowsparse.report.numbers import finite, number
 from rowsparse.report.svg import Scale, Svg, across, join, log_ticks, svg, tag, text, ticks
 
-__all__ = ["LETTER", "Series", "line_chart", "stairs", "style_class", "tick_labels"]
+__all__ = [
+    "HEAD",
+    "LETTER",
+    "NARROW",
+    "WIDE",
+    "Series",
+    "line_chart",
+    "stairs",
+    "style_class",
+    "tick_labels",
+]
 
 # Colours that the style sheet has; further series repeat them dashed.
 N_STYLES = 8
@@ -28,7 +38,10 @@ HEAD, FOOT = 24, 22
 
 @dataclass(frozen=True)
 class Series:
-    """One line (or, with ``line=False``, its points alone), with a band from low to high."""
+    """One line (or, with ``line=False``, its points alone), with a band from low to high.
+
+    A cloud is thousands of points, drawn as one shape: those that fall together are one.
+    """
 
     name: str
     x: Sequence[float]
@@ -38,6 +51,7 @@ class Series:
     line: bool = True
     dots: bool = True
     line_class: str = "line"
+    is_cloud: bool = False
 
 
 def style_class(style: int) -> str:
@@ -69,11 +83,13 @@ def line_chart(
     limits: tuple[float, float] = (-math.inf, math.inf),
     mark: tuple[float, str] | None = None,
     level: tuple[float, str] | None = None,
+    over: Callable[[Scale, Scale], Svg] | None = None,
 ) -> Svg:
     """Lines over an axis, with the names of both axes.
 
     ``limits`` are values that no score can go beyond; the axis is drawn as far as the data go.
     ``mark`` is an x where something is special, ``level`` a y to compare with, each with words.
+    ``over`` draws more, on both scales.
     """
     low, high = _reach(series, level, limits)
     x = _x_scale(series, log_x)
@@ -94,6 +110,7 @@ def line_chart(
         _drawn_mark(x, mark, height - FOOT) if mark else Svg(""),
         *[_drawn_band(x, y, one, height) for one in series],
         *[_drawn_line(x, y, one, y_format, height) for one in series],
+        over(x, y) if over else Svg(""),
         label=label,
     )
     axis = tag("svg", *numbers, width=gutter, height=float(height), aria_hidden="true")
@@ -226,6 +243,14 @@ def _stretched(
     )
 
 
+def _drawn_cloud(places: Sequence[tuple[float, float]], height: float) -> Svg:
+    """Points as strokes without length, on a grid of half a percent and of two pixels."""
+    cells = sorted({(round(2 * a), round(b / 2)) for a, b in places})
+    path = tag("path", d="".join(f"M{a} {b}h0" for a, b in cells), class_="cloud")
+    box = f"0 0 200 {height / 2:g}"
+    return tag("svg", path, viewBox=box, preserveAspectRatio="none")
+
+
 def _drawn_band(x: Scale, y: Scale, one: Series, height: float) -> Svg:
     rows = _kept(one.x, *one.band) if one.band is not None else []
     if not rows:
@@ -246,6 +271,8 @@ def _drawn_line(
     x: Scale, y: Scale, one: Series, y_format: Callable[[float], str], height: float
 ) -> Svg:
     rows = [row for row in _kept(one.x, one.y) if row[0] > 0 or not x.log]
+    if one.is_cloud:
+        return _drawn_cloud([(x(a), y(b)) for a, b in rows], height)
     parts: list[str] = []
     if one.line and len(rows) > 1:
         parts.append(

@@ -12,6 +12,7 @@ __all__ = [
     "finite",
     "metric_name",
     "number",
+    "p_value",
     "percent",
     "percent_up",
     "score",
@@ -85,6 +86,22 @@ def number(value: float, digits: int = 3) -> str:
         places = digits - 1 - math.floor(math.log10(size))
         text = f"{value:.{places}f}".rstrip("0").rstrip(".")
     return text.replace("-", "−")
+
+
+def p_value(value: float) -> str:
+    """A p-value: three decimals, or a power of ten where these would be 0.00.
+
+    Examples
+    --------
+    >>> p_value(0.0312), p_value(1.26e-7), p_value(0.0)
+    ('0.031', '1.3·10⁻⁷', '<\\xa010⁻³⁰⁰')
+    """
+    if not value > 1e-300:
+        return "–" if math.isnan(value) else f"<{_SPACE}10⁻³⁰⁰"
+    if value >= 9.995e-3:
+        return decimal(value, 3)
+    mantissa, _, power = f"{value:.1e}".partition("e")
+    return f"{mantissa}·10{str(int(power)).translate(_RAISED)}"
 
 
 def digits_between(low: float, high: float) -> int:

@@ -103,6 +103,7 @@ def _environment() -> Any:
         full=full,
         metric_name=numbers.metric_name,
         number=numbers.number,
+        p_value=numbers.p_value,
         percent=numbers.percent,
         seconds=numbers.seconds,
         setting=_setting,

@@ -30,6 +30,7 @@ from rowsparse.report.pixels import pixel_picture
 from rowsparse.report.roc import roc_chart
 from rowsparse.report.strips import Strips, boxes, gauge, signed_bars
 from rowsparse.report.svg import Svg
+from rowsparse.report.volcano import volcano
 
 if TYPE_CHECKING:
     from rowsparse.workflow.results import (
@@ -95,6 +96,11 @@ def selection_page(result: SelectionResult) -> str:
         confusion=_confusion(confusion) if confusion else None,
         confusion_words=score_words.confusion_sentence(confusion) if confusion else "",
         mistakes=_mistakes(confusion) if confusion else [],
+        volcano=volcano(result.tests, result.features, MOST_DRAWN) if result.tests else None,
+        effect_words=words.effect_words,
+        effect_word=words.EFFECT_WORDS[result.tests.effect_name] if result.tests else "",
+        direction_words=words.direction_words(result.tests) if result.tests else "",
+        tests_words=words.tests_sentence(result.tests) if result.tests else "",
         roc=roc_chart(result.class_scores, two_classes=len(result.data.classes) == 2),
     )
 

@@ -17,24 +17,36 @@ from rowsparse.report.numbers import (
 if TYPE_CHECKING:
     from rowsparse.workflow.results import (
         DataSummary,
+        RankedFeature,
         SelectionResult,
     )
+    from rowsparse.workflow.univariate import UnivariateTests
 
 
 __all__ = [
+    "EFFECT_WORDS",
     "STABILITY_ZONES",
     "asked_sentence",
     "correlation_sentence",
+    "direction_words",
+    "effect_words",
     "features",
     "measured",
     "picked_of",
     "purpose",
     "stability_sentence",
     "stability_word",
+    "tests_sentence",
 ]
 
 # Where Nogueira, Sechidis and Brown (2018) put the limits of poor and of excellent agreement.
 STABILITY_ZONES = (0.4, 0.75)
+# Short names of the effects of single features, for headings.
+EFFECT_WORDS = {
+    "log2 fold change": "log₂ FC",
+    "standardised mean difference": "SMD",
+    "correlation": "Correlation",
+}
 
 
 def purpose(data: DataSummary) -> str:
@@ -128,6 +140,49 @@ def stability_sentence(result: SelectionResult) -> str:
         had = f"{counted(forced, 'feature')} had to be selected. "
         which = had + which
     return f"{which}, which is {stability_word(value)}: {meaning}."
+
+
+def tests_sentence(tests: UnivariateTests) -> str:
+    """How many features differ by themselves, and what the p-values are of."""
+    n = tests.n_targets
+    what = "go with the target" if tests.effect_name == "correlation" else "differ"
+    each = f" for each of the {n} targets (the smallest, times {n})" if n > 1 else ""
+    return (
+        f"{tests.count():,} of {counted(tests.p.size, 'feature')} {what} by themselves, with a "
+        f"false discovery rate of 5 % (Benjamini and Hochberg) at most. The p-values are those of "
+        f"the {tests.test}{each} on the whole table, before the selection: they say what a feature "
+        "tells alone, not how sure the selection is. A selected feature may tell little alone and "
+        "much together with others, and the other way round."
+    )
+
+
+def effect_words(feature: RankedFeature, tests: UnivariateTests) -> str:
+    """In which class or label a feature by itself is higher or lower, or how it goes with a number.
+
+    Of two classes the one is named in which it is higher.
+    """
+    effect, group = feature.effect, feature.effect_in
+    if not effect or math.isnan(effect):
+        return ""
+    if tests.effect_name == "correlation":
+        return f"{'rises' if effect > 0 else 'falls'} with {group}"
+    if effect < 0 and tests.n_targets == 1 and len(tests.group_names) == 2:
+        return f"higher in {tests.group_names[0]}"
+    return f"{'higher' if effect > 0 else 'lower'} in {group}"
+
+
+def direction_words(tests: UnivariateTests) -> str:
+    """Where a feature stands in a volcano plot."""
+    if tests.effect_name == "correlation":
+        return "to the right if it rises with the target, to the left if it falls"
+    if tests.n_targets > 1 or len(tests.group_names) > 2:
+        of = "label" if tests.n_targets > 1 else "class"
+        return (
+            "to the right if it is higher, to the left if it is lower, in the "
+            f"{of} that it differs most in"
+        )
+    second = isolated(tests.group_names[1], 30)
+    return f"to the right if it is higher in {second}, to the left if it is lower"
 
 
 def correlation_sentence(correlation: Array) -> str:

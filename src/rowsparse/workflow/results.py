@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rowsparse.evaluation import SelectionCurve
     from rowsparse.workflow.class_scores import ClassScore
     from rowsparse.workflow.model import SavedModel
+    from rowsparse.workflow.univariate import UnivariateTests
 
 __all__ = [
     "Alternative",
@@ -89,13 +90,19 @@ class RankedFeature:
     frequency_interval : tuple of float or None
         Its 95 % confidence interval.
     speaks_for : str
-        The class or target with the largest coefficient (or the largest mean, for methods
-        without coefficients), and whether a higher value of the feature goes with a higher or
-        a lower one; empty if there is no effect.
+        What a high value speaks for by the largest coefficient (or the largest mean, for methods
+        without coefficients): a class or label, "against" one, or a higher or lower number; empty
+        if there is no effect.
     coefficients : tuple of float
         One for each class or target, per standard deviation of the feature; empty if none.
     is_forced : bool
         Whether it had to be selected (``include``); then it has no frequency.
+    p_value, fdr : float or None
+        Of the feature by itself, see :class:`rowsparse.workflow.univariate.UnivariateTests`.
+    effect : float or None
+        How much higher it is in ``effect_in``, or its correlation with that.
+    effect_in : str
+        The class, label or target.
     """
 
     rank: int
@@ -107,6 +114,10 @@ class RankedFeature:
     speaks_for: str = ""
     coefficients: tuple[float, ...] = ()
     is_forced: bool = False
+    p_value: float | None = None
+    fdr: float | None = None
+    effect: float | None = None
+    effect_in: str = ""
 
 
 @dataclass(frozen=True)
@@ -292,6 +303,8 @@ class SelectionResult:
         The score of that model on a table that took no part.
     class_scores : tuple of ClassScore
         One for each class or label.
+    tests : UnivariateTests or None
+        Of every feature of the table by itself; None with too few samples.
     """
 
     data: DataSummary
@@ -327,6 +340,7 @@ class SelectionResult:
     model: SavedModel | None = None
     holdout: HoldoutScore | None = None
     class_scores: tuple[ClassScore, ...] = ()
+    tests: UnivariateTests | None = None
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ from rowsparse.workflow.run_log import (
 from rowsparse.workflow.settings import SelectSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.threads import thread_backend, thread_count
+from rowsparse.workflow.univariate import univariate
 from rowsparse.workflow.verdict import imbalance_warning
 
 __all__ = ["select"]
@@ -172,7 +173,8 @@ class _Run:
             self.progress("Describing the features")
             units = units_of(table.X)
             among, alternatives = correlations(table, order, units)
-            features = ranked(table, selector, order, units, resampled, plan.forced)
+            tests = univariate(table)
+            features = ranked(table, selector, order, units, resampled, plan.forced, tests)
             spread = distributions(table, order)
         model = self.model(selector, order)
         return SelectionResult(
@@ -207,6 +209,7 @@ class _Run:
             n_forced=plan.n_forced,
             verdict=verdict,
             model=model,
+            tests=tests,
             class_scores=()
             if validation is None
             else class_scores(table, self.splits, validation, count),

@@ -48,8 +48,10 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
 
     The model is for :class:`rowsparse.workflow.model.SavedModel`.
     """
-    header = ["rank", "feature", "column", "score", "frequency"]
-    header += ["frequency_low", "frequency_high", "speaks_for", "forced"]
+    header = ["rank", "feature", "column", "score", "selected_in"]
+    header += ["selected_in_low", "selected_in_high", "speaks_for", "forced"]
+    tests = result.tests
+    header += ["p_value", "fdr", "effect", "effect_is", "effect_in"] if tests else []
     width = max((len(feature.coefficients) for feature in result.features), default=0)
     names = result.data.classes if len(result.data.classes) == width else result.data.targets
     has_names = len(names) == width
@@ -59,6 +61,9 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
         low, high = feature.frequency_interval or (None, None)
         row = [feature.rank, feature.name, feature.index, feature.score, feature.frequency]
         row += [low, high, feature.speaks_for, "yes" if feature.is_forced else "no"]
+        if tests:
+            row += [feature.p_value, feature.fdr, feature.effect]
+            row += [tests.effect_name, feature.effect_in]
         rows.append([*row, *feature.coefficients] if has_names else row)
     proof = result.certificate
     record = {
@@ -86,6 +91,13 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
         "curve": result.curve and asdict(result.curve),
         "confusion": result.confusion and asdict(result.confusion),
         "class_scores": [asdict(one) for one in result.class_scores],
+        "tests": tests
+        and {
+            "test": tests.test,
+            "effect_is": tests.effect_name,
+            "n_features": tests.p.size,
+            "n_with_fdr_of_5_percent": tests.count(),
+        },
         "alternatives": {
             feature.name: [asdict(other) for other in others]
             for feature, others in zip(result.features, result.alternatives, strict=True)
