@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rowsparse.report.strips import bar, boxes, gauge, runs, signed_bars
+from rowsparse.report.strips import Interval, bar, boxes, dots, gauge, runs, signed_bars
 from rowsparse.report.svg import Svg
 
 from .reading import classed, parse, place
@@ -79,3 +79,16 @@ def test_nan_and_infinity_never_reach_the_markup() -> None:
     for drawing in drawings:
         assert "nan" not in drawing
         assert "inf" not in drawing
+
+
+def test_dots_and_reference_lines_share_an_axis() -> None:
+    values = [Interval("a", 0.9, 0.2, "90 %"), Interval("b", 0.5, 0.1, "50 %")]
+    chart = dots(values, [(0.7, "level")], "scores", limits=(0.0, 1.0))
+    assert [(row.name, row.value) for row in chart.rows] == [("a", "90 %"), ("b", "50 %")]
+    roots = [parse(row.drawing) for row in chart.rows]
+    first, second = (place(classed(root, "dot")[0], "cx")[0] for root in roots)
+    level = place(classed(roots[0], "level")[0], "x1")[0]
+    assert second < level < first
+    assert level == pytest.approx((first + second) / 2)
+    # No interval goes beyond what is possible.
+    assert place(classed(roots[0], "whisker")[0], "x2")[0] == 98

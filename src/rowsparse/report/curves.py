@@ -47,6 +47,6 @@ def k_curve(curve: KCurve, taken: str, level: tuple[float, str] | None = None) -
         y_label=f"{name}, mean ± sd over the folds",
         x_ticks=curve.ks,
         mark=(curve.chosen_k, f"{taken}: {curve.chosen_k:,}"),
-        level=level,
+        levels=[] if level is None else [level],
         **score_axis(curve.metric),
     )

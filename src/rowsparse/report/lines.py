@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rowsparse.report.names import display_width
 from rowsparse.report.numbers import finite, number
@@ -82,16 +83,16 @@ def line_chart(
     log_x: bool = False,
     limits: tuple[float, float] = (-math.inf, math.inf),
     mark: tuple[float, str] | None = None,
-    level: tuple[float, str] | None = None,
+    levels: Sequence[tuple[float, str]] = (),
     over: Callable[[Scale, Scale], Svg] | None = None,
 ) -> Svg:
     """Lines over an axis, with the names of both axes.
 
     ``limits`` are values that no score can go beyond; the axis is drawn as far as the data go.
-    ``mark`` is an x where something is special, ``level`` a y to compare with, each with words.
+    ``mark`` is an x where something is special, ``levels`` are y to compare with, each with words.
     ``over`` draws more, on both scales.
     """
-    low, high = _reach(series, level, limits)
+    low, high = _reach(series, levels, limits)
     x = _x_scale(series, log_x)
     y = Scale(low, high, height - FOOT, HEAD)
     at_y = ticks(low, high, 5 if height >= 220 else 3)
@@ -106,7 +107,7 @@ def line_chart(
         height,
         *[_level_line(place, "grid") for place in y.each(at_y)],
         *_x_axis(x, _x_ticks(x, x_ticks), height - FOOT),
-        _drawn_level(y, level, series) if level and low <= level[0] <= high else Svg(""),
+        _drawn_levels(x, y, [one for one in levels if low <= one[0] <= high], series),
         _drawn_mark(x, mark, height - FOOT) if mark else Svg(""),
         *[_drawn_band(x, y, one, height) for one in series],
         *[_drawn_line(x, y, one, y_format, height) for one in series],
@@ -158,12 +159,12 @@ def _spaced(labels: Sequence[tuple[float, str]], width: float) -> list[tuple[flo
 
 
 def _reach(
-    series: Sequence[Series], level: tuple[float, str] | None, limits: tuple[float, float]
+    series: Sequence[Series], levels: Sequence[tuple[float, str]], limits: tuple[float, float]
 ) -> tuple[float, float]:
     """From the lowest to the highest value of all, with some air."""
     columns = [column for one in series for column in (one.y, *(one.band or ()))]
     values = [value for column in columns for value in finite(column)]
-    values += finite([level[0]]) if level else []
+    values += finite(value for value, _ in levels)
     if not values:
         return 0.0, 1.0
     low, high = min(values), max(values)
@@ -204,17 +205,38 @@ def _x_axis(scale: Scale, values: Sequence[float], bottom: float) -> list[Svg]:
     return [_level_line(bottom, "rule"), *notches, tick_labels(labels, bottom + 18)]
 
 
-def _drawn_level(y: Scale, level: tuple[float, str], series: Sequence[Series]) -> Svg:
-    """A level line; its words stand at the end that the other lines are farther from."""
-    value, words = level
-    at = y(value)
-    left, right = (
-        min((abs(one.y[side] - value) for one in series if len(one.y)), default=0.0)
-        for side in (0, -1)
-    )
-    place = ("0.6%", "start") if left >= right else ("99.4%", "end")
-    beside = at - 6 if at - 18 > HEAD else at + 15
-    return join([_level_line(at, "level"), text(place[0], beside, words, "note halo", place[1])])
+def _drawn_levels(
+    x: Scale, y: Scale, levels: Sequence[tuple[float, str]], series: Sequence[Series]
+) -> Svg:
+    """Level lines, each with its words at the end, above or below, where most room is left."""
+    # Obstacles: heights in pixels over ranges in percent.
+    taken: list[tuple[float, float, float]] = []
+    for one in series:
+        places = [(x(a), y(b)) for a, b in _rows_on(x, one)]
+        for (a, b), (c, d) in pairwise(places):
+            steps = [at / 8 for at in range(9)]
+            taken += [(a + (c - a) * at, a + (c - a) * at, b + (d - b) * at) for at in steps]
+        taken += [(a, a, b) for a, b in places]
+    parts = []
+    for value, words in levels:
+        obstacles = [*taken, *((0.0, 100.0, y(other)) for other, _ in levels if other != value)]
+        width = 100 * LETTER * display_width(words) / NARROW
+        ends = {"start": (0.0, width), "end": (100.0 - width, 100.0)}
+        room = {
+            (anchor, middle): min(
+                (abs(at - middle) for a, b, at in obstacles if b >= left and a <= right),
+                default=math.inf,
+            )
+            for anchor, (left, right) in ends.items()
+            for middle in (y(value) - 10, y(value) + 11)
+            if HEAD - 8 < middle < y(y.low) - 4
+        }
+        anchor, middle = max(room, key=lambda place: round(room[place], 6))
+        parts.append(_level_line(y(value), "level"))
+        place = "0.6%" if anchor == "start" else "99.4%"
+        parts.append(text(place, middle + 4, words, "note halo", anchor))
+        taken += [(*ends[anchor], middle - 6), (*ends[anchor], middle + 6)]
+    return join(parts)
 
 
 def _drawn_mark(x: Scale, mark: tuple[float, str], bottom: float) -> Svg:
@@ -227,6 +249,11 @@ def _drawn_mark(x: Scale, mark: tuple[float, str], bottom: float) -> Svg:
 def _kept(*columns: Sequence[float]) -> list[tuple[float, ...]]:
     """The rows without a hole."""
     return [row for row in zip(*columns, strict=True) if all(map(math.isfinite, row))]
+
+
+def _rows_on(x: Scale, one: Series) -> list[tuple[float, ...]]:
+    """The points that have a place on the scale."""
+    return [row for row in _kept(one.x, one.y) if row[0] > 0 or not x.log]
 
 
 def _stretched(
@@ -270,7 +297,7 @@ def _inside(y: Scale, value: float) -> float:
 def _drawn_line(
     x: Scale, y: Scale, one: Series, y_format: Callable[[float], str], height: float
 ) -> Svg:
-    rows = [row for row in _kept(one.x, one.y) if row[0] > 0 or not x.log]
+    rows = _rows_on(x, one)
     if one.is_cloud:
         return _drawn_cloud([(x(a), y(b)) for a, b in rows], height)
     parts: list[str] = []

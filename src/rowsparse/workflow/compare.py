@@ -16,6 +16,7 @@ from rowsparse.workflow.cross_validation import (
     Splits,
     check_folds,
     judges,
+    reference_scores,
     score_metric,
     select_in_fold,
     table_folds,
@@ -80,6 +81,8 @@ def compare(
                 records += found
     progress("Comparing", 1.0)
     curve = SelectionCurve(records, table.task, "honest", d, metric)
+    with timer.step("all features"):
+        baseline, chance = reference_scores(plans[0], splits, metric, settings.n_jobs)
     imbalance = imbalance_warning(table)
     return ComparisonResult(
         data=replace(table.summary(), notes=tuple(notes)),
@@ -89,6 +92,9 @@ def compare(
         seconds=timer.seconds,
         warnings=(*_failures(curve), *([imbalance] if imbalance else [])),
         verdict=_verdict(table, splits, curve),
+        names=tuple(table.names),
+        baseline_score=baseline,
+        chance_score=chance,
     )
 
 

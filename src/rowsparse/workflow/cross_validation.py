@@ -44,6 +44,7 @@ __all__ = [
     "confusion",
     "cross_validate",
     "judges",
+    "reference_scores",
     "score_metric",
     "select_in_fold",
     "table_folds",
@@ -202,6 +203,20 @@ def cross_validate(
     )
 
 
+def reference_scores(
+    plan: Plan, splits: Splits, metric: str, n_jobs: int | None = None
+) -> tuple[float, float]:
+    """Mean scores over the folds with all features, NaN if that takes too long, and without any."""
+    n, d = plan.table.X.shape
+    model = next(iter(judges(plan.table.task, n, metric).values()))
+    fold = _Fold(plan, model, (), metric, with_all=n * n * d <= _TOO_LARGE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = in_threads([partial(fold.references, *split) for split in splits], n_jobs)
+    baseline, chance = np.mean(found, axis=0).tolist()
+    return baseline, chance
+
+
 @dataclass(frozen=True)
 class _FoldScores:
     """Scores and predictions of a fold for each number of features."""
@@ -231,13 +246,13 @@ class _Fold:
         """Select and fit on the training samples, predict the test samples."""
         chosen = select_in_fold(self.plan, train, self.ks)
         predicted = {k: self._predicted(chosen[k].support, train, test) for k in self.ks}
+        scores = [self._score(predicted[k], test) for k in self.ks]
+        return _FoldScores(scores, *self.references(train, test), predicted)
+
+    def references(self, train: Index, test: Index) -> tuple[float, float]:
+        """The scores with all features and without any."""
         baseline = self._score(self._from_all(train, test), test) if self.with_all else np.nan
-        return _FoldScores(
-            [self._score(predicted[k], test) for k in self.ks],
-            baseline,
-            self._score(guess(self.table, train, test), test),
-            predicted,
-        )
+        return baseline, self._score(guess(self.table, train, test), test)
 
     def _predicted(self, chosen: Index, train: Index, test: Index) -> Predictions:
         X, y = self.table.X, self.table.y

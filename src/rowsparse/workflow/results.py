@@ -347,7 +347,9 @@ class SelectionResult:
 class ComparisonResult:
     """Result of :func:`rowsparse.workflow.compare.compare`.
 
-    ``verdict`` is on the highest mean score; None if every method failed.
+    ``verdict`` is on the best mean score; None if every method failed. ``names`` are those of all
+    features, and ``baseline_score`` and ``chance_score`` the scores of the first judge with all
+    features and without any, on the same folds.
     """
 
     data: DataSummary
@@ -357,6 +359,9 @@ class ComparisonResult:
     seconds: dict[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     verdict: Verdict | None = None
+    names: tuple[str, ...] = ()
+    baseline_score: float = float("nan")
+    chance_score: float = float("nan")
 
 
 @dataclass(frozen=True)

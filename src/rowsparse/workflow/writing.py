@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rowsparse._files import write_whole
+from rowsparse.evaluation import Record
 from rowsparse.workflow.cells import looks_numeric
 from rowsparse.workflow.model import MODEL_FILE, SavedModel
 from rowsparse.workflow.new_table import NewTable
@@ -122,12 +123,14 @@ def write_predictions(out: Path, model: SavedModel, table: NewTable) -> Path:
 def write_comparison(out: Path, result: ComparisonResult) -> list[Path]:
     """Write comparison.csv, with a row for each method, k, judge and fold, and result.json."""
     curve = result.curve
-    rows = [record.flat() for record in curve.records]
+    rows = [record.flat() | {"support": _named(result.names, record)} for record in curve.records]
     header = list(dict.fromkeys(key for row in rows for key in row))
     cells = ([row.get(key) for key in header] for row in rows)
     means = {what: curve.mean(what) for what in (*curve.metrics, "redundancy", "seconds")}
     record = {
         "judge": curve.estimators[0],
+        "baseline_score": result.baseline_score,
+        "chance_score": result.chance_score,
         "verdict": result.verdict and asdict(result.verdict),
         "results": [
             {
@@ -142,6 +145,11 @@ def write_comparison(out: Path, result: ComparisonResult) -> list[Path]:
         ],
     }
     return [_csv(out / "comparison.csv", header, cells), _json(out, result, record)]
+
+
+def _named(names: tuple[str, ...], record: Record) -> str:
+    """The selected features as a list of names."""
+    return json.dumps([names[j] for j in record.support], ensure_ascii=False)
 
 
 def write_path(out: Path, result: PathResult) -> list[Path]:
