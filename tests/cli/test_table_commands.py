@@ -432,3 +432,25 @@ def test_a_process_that_is_stopped_leaves_nothing(
     assert process.returncode == code, err
     assert (out, err) == ("", words)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.npz"]
+
+
+def test_rows_without_a_target_are_left_out_of_the_holdout_too(data: Path) -> None:
+    some = pl.when(pl.int_range(60) > 4).then("outcome").alias("outcome")
+    other = data.with_name("other.csv")
+    frame().with_columns(some).write_csv(other)
+    refused = select(data, "--holdout", other)
+    assert "missing in 5 of 60 rows: leave them out with --drop-missing-target." in refused.stderr
+    done = select(data, "--holdout", other, "--drop-missing-target", "-q")
+    assert done.exit_code == 0, done.output
+    assert result_of(data.parent / "out")["holdout"]["n_samples"] == 55
+
+
+@pytest.mark.parametrize(
+    "words", [("select", "-k", "2", *QUICK), ("path", "--k-max", "2"), ("compare", "-k", "2")]
+)
+def test_json_and_nothing_else(data: Path, words: tuple[str, ...]) -> None:
+    out = data.parent / "out"
+    done = invoke(words[0], data, "-t", "outcome", *words[1:], "--cv", "2", "--json", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout) == result_of(out)
+    assert done.stdout.count("\n}\n") == 1

@@ -10,7 +10,8 @@ import pytest
 from sklearn.metrics import auc, recall_score
 
 from rowsparse.workflow.class_scores import class_scores
-from rowsparse.workflow.cross_validation import cross_validate, table_folds
+from rowsparse.workflow.cross_validation import cross_validate
+from rowsparse.workflow.folds import table_folds
 from rowsparse.workflow.plan import make_plan
 from rowsparse.workflow.settings import SelectSettings
 from rowsparse.workflow.table import Table
@@ -20,7 +21,7 @@ from .planted import N, make, selected
 
 
 def test_classes(classes: Table, tmp_path: Path) -> None:
-    splits = table_folds(classes, 4, 0)
+    splits = table_folds(classes, SelectSettings(k=3, cv=4))
     plan = make_plan(classes, SelectSettings(k=3), 0)
     validation = cross_validate(plan, [3], splits)
     found = class_scores(classes, splits, validation, 3)

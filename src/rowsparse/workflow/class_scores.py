@@ -10,7 +10,8 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from rowsparse._arrays import Array, Mask
 from rowsparse.evaluation import Predictions
-from rowsparse.workflow.cross_validation import Splits, Validation
+from rowsparse.workflow.cross_validation import Validation
+from rowsparse.workflow.folds import Splits
 from rowsparse.workflow.table import Table
 
 __all__ = ["ClassScore", "class_scores"]

@@ -19,9 +19,15 @@ from rowsparse.evaluation import Record
 from rowsparse.workflow.cells import looks_numeric
 from rowsparse.workflow.model import MODEL_FILE, SavedModel
 from rowsparse.workflow.new_table import NewTable
-from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
+from rowsparse.workflow.results import (
+    ComparisonResult,
+    HoldoutScore,
+    PathResult,
+    SelectionResult,
+)
 
 __all__ = [
+    "applied_text",
     "write_comparison",
     "write_path",
     "write_predictions",
@@ -74,6 +80,8 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
         "n_columns": len(result.features),
         "k_was_chosen": result.k_was_chosen,
         "features": [asdict(feature) for feature in result.features],
+        "covariates": [asdict(feature) for feature in result.covariates],
+        "covariate_score": result.covariate_score,
         "objective": result.objective,
         "lower_bound": proof and proof.lower_bound,
         "gap": proof and proof.gap,
@@ -114,10 +122,29 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
 def write_predictions(out: Path, model: SavedModel, table: NewTable) -> Path:
     """Write predictions.csv: the identifiers of the rows, and a column for each target."""
     predicted = np.atleast_2d(model.predict(table).T).T
-    identifiers = [name for name in model.identifiers if name in set(table.target_names)]
+    identifiers = model.identifiers_in(table)
     columns = table.as_written(identifiers)
     header = [*identifiers, *(f"predicted {name}" for name in model.targets)]
     return _csv(out / "predictions.csv", header, zip(*columns, *predicted.T.tolist(), strict=True))
+
+
+def applied_text(
+    model: SavedModel, table: NewTable, path: Path, holdout: HoldoutScore | None
+) -> str:
+    """What a model made of another table, as JSON; with the predictions, if they were asked for."""
+    is_prediction = path.stem == "predictions"
+    record = {
+        "source": table.source,
+        "n_rows": table.n_rows,
+        "method": model.method,
+        "columns": [column.name for column in model.columns],
+        "not_used": model.check_columns(table),
+        "file": path,
+        "targets": model.targets,
+        "predictions": model.predict(table) if is_prediction else None,
+        "holdout": holdout and asdict(holdout),
+    }
+    return _json_text(record)
 
 
 def write_comparison(out: Path, result: ComparisonResult) -> list[Path]:
@@ -204,8 +231,12 @@ def _json(
         "warnings": result.warnings,
     }
     path = out / "result.json"
-    write_text(path, json.dumps(_plain(record), indent=1, ensure_ascii=False) + "\n")
+    write_text(path, _json_text(record))
     return path
+
+
+def _json_text(record: dict[str, Any]) -> str:
+    return json.dumps(_plain(record), indent=1, ensure_ascii=False) + "\n"
 
 
 def _plain(value: Any) -> Any:
