@@ -7,7 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from rowsparse.report.strips import Interval, bar, boxes, dots, gauge, runs, signed_bars
+from rowsparse.report.strips import (
+    Interval,
+    bar,
+    boxes,
+    dots,
+    gauge,
+    proportions,
+    runs,
+    signed_bars,
+)
 from rowsparse.report.svg import Svg
 
 from .reading import classed, parse, place
@@ -92,3 +101,18 @@ def test_dots_and_reference_lines_share_an_axis() -> None:
     assert level == pytest.approx((first + second) / 2)
     # No interval goes beyond what is possible.
     assert place(classed(roots[0], "whisker")[0], "x2")[0] == 98
+
+
+@pytest.mark.parametrize("ends", [(-1.4, 1.7), (0.01, 0.019), (99.0, 101.0), (-3.0, 0.9)])
+def test_boxes_have_two_ticks_at_least(ends: tuple[float, float]) -> None:
+    low, high = ends
+    chart = boxes(["a"], np.linspace(low, high, 5)[None], "x")
+    assert chart.axis is not None
+    assert len(classed(parse(chart.axis), "tick")) >= 2
+
+
+def test_proportions_are_bars_with_their_share() -> None:
+    chart = proportions(["a", "b"], [0.25, 1.0], "smokers")
+    assert [row.value.replace("\u00a0", " ") for row in chart.rows] == ["25 %", "100 %"]
+    lengths = [place(classed(parse(row.drawing), "length")[0], "width")[0] for row in chart.rows]
+    assert lengths == [25.0, 100.0]

@@ -67,3 +67,12 @@ def test_the_one_row_of_two_classes_in_logistic_regression_speaks_for_both(tmp_p
     }
     for feature in features:
         assert feature.coefficients[0] == -feature.coefficients[1]
+
+
+def test_columns_of_zeros_and_ones_have_shares(tmp_path: Path) -> None:
+    goal = np.where(SCORE > 0, "a", "b")
+    flag = (X[:, 0] > 0).astype(int)
+    result = selected(make(tmp_path, goal=goal, flag=flag), 2, include="flag", stability=0, cv=0)
+    shares = {one.feature: one.shares for one in result.distributions}
+    assert shares.pop("flag") == (flag[SCORE > 0].mean(), flag[SCORE <= 0].mean())
+    assert set(shares.values()) == {()}

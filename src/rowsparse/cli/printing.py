@@ -51,7 +51,7 @@ def plain(text: object, width: int = 40) -> str:
 
 def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> None:
     """The ranked features, and in three sentences what they are worth."""
-    from rowsparse.report.numbers import decimal, p_value
+    from rowsparse.report.numbers import decimal, fixed_format, p_value
     from rowsparse.report.words import EFFECT_WORDS, effect_words, picked_of
 
     console = make_console()
@@ -64,10 +64,11 @@ def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> 
         table.add_column(EFFECT_WORDS[result.tests.effect_name], justify="right")
         table.add_column("FDR", justify="right")
         table.add_column("By itself")
+    as_score = fixed_format((feature.score for feature in result.features), 4)
     for feature in result.features[:_MOST_ROWS]:
         often = "" if feature.frequency is None else f"{100 * feature.frequency:.0f} %"
         often = "forced" if feature.is_forced else often
-        cells = [str(feature.rank), plain(feature.name), _number(feature.score), often]
+        cells = [str(feature.rank), plain(feature.name), as_score(feature.score), often]
         if result.tests is not None:
             cells += [decimal(_or_nan(feature.effect)), p_value(_or_nan(feature.fdr))]
             alone = effect_words(feature, result.tests)
@@ -161,14 +162,14 @@ def print_proof(path: Path, data: Path) -> None:
 
 def _sentences(result: SelectionResult) -> list[str]:
     from rowsparse.report import score_words
-    from rowsparse.report.numbers import metric_name
+    from rowsparse.report.numbers import metric_name, score
     from rowsparse.report.search_words import certificate_sentence
     from rowsparse.report.words import stability_sentence
 
     sentences = [score_words.score_sentence(result)]
     if result.covariates and not math.isnan(result.covariate_score):
-        name, value = metric_name(result.metric), result.covariate_score
-        sentences.append(f"With the covariates alone, the {name} is {value:.3f}.")
+        name, value = metric_name(result.metric), score(result.metric, result.covariate_score)
+        sentences.append(f"With the covariates alone, the {name} is {value}.")
     if result.holdout is not None:
         sentences.append(score_words.holdout_sentence(result.holdout))
     if result.curve is not None:
@@ -205,8 +206,8 @@ def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -
                 make_text(name),
                 str(k),
                 make_text(text, "bold" if mean[i, j] == best[j] else ""),
-                _number(curve.stability(name, k)[0]),
-                _number(repeats[i, j]),
+                _fixed(curve.stability(name, k)[0]),
+                _fixed(repeats[i, j]),
                 f"{seconds[i, j]:.3f}",
             )
         table.add_section()
@@ -276,6 +277,10 @@ def make_text(text: str, style: str = "") -> Any:
 
 def _number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.4g}"
+
+
+def _fixed(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.3f}"
 
 
 def _or_nan(value: float | None) -> float:

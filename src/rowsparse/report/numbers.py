@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 __all__ = [
     "best_word",
     "decimal",
     "digits_between",
     "finite",
+    "fixed_format",
     "metric_name",
     "number",
     "p_value",
@@ -102,6 +103,29 @@ def p_value(value: float) -> str:
         return decimal(value, 3)
     mantissa, _, power = f"{value:.1e}".partition("e")
     return f"{mantissa}·10{str(int(power)).translate(_RAISED)}"
+
+
+def fixed_format(values: Iterable[float], digits: int = 3) -> Callable[[float], str]:
+    """How to write the numbers of a column: all with the decimals that the largest needs.
+
+    Examples
+    --------
+    >>> [fixed_format([12.34, 0.5])(value) for value in (12.34, 0.5)]
+    ['12.3', '0.5']
+    >>> fixed_format([1e-7])(1e-7)
+    '1·10⁻⁷'
+    """
+    largest = max(map(abs, finite(values)), default=0.0)
+    if largest and not 1e-4 <= largest < 1e9:
+        return number
+    places = digits - 1 - math.floor(math.log10(largest)) if largest else digits - 1
+    return lambda value: _grouped(value, min(max(places, 0), 6))
+
+
+def _grouped(value: float, places: int) -> str:
+    if not math.isfinite(value):
+        return number(value)
+    return f"{round(value, places) + 0.0:,.{places}f}".replace("-", "−")
 
 
 def digits_between(low: float, high: float) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from rowsparse._text import counted
 from rowsparse.report import numbers
 from rowsparse.report.extra import require_extra
-from rowsparse.report.names import full, shown
+from rowsparse.report.names import breakable, full, shown
 from rowsparse.report.strips import bar
 from rowsparse.report.svg import Svg
 
@@ -98,6 +98,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters.update(
+        breakable=breakable,
         count="{:,}".format,
         decimal=numbers.decimal,
         full=full,

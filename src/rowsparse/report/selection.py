@@ -20,6 +20,7 @@ from rowsparse.report.numbers import (
     decimal,
     digits_between,
     finite,
+    fixed_format,
     metric_name,
     number,
     score,
@@ -28,7 +29,7 @@ from rowsparse.report.numbers import (
 from rowsparse.report.page import Tile, render
 from rowsparse.report.pixels import pixel_picture
 from rowsparse.report.roc import roc_chart
-from rowsparse.report.strips import Strips, boxes, gauge, signed_bars
+from rowsparse.report.strips import Strips, boxes, gauge, proportions, signed_bars
 from rowsparse.report.svg import Svg
 from rowsparse.report.volcano import volcano
 
@@ -79,6 +80,7 @@ def selection_page(result: SelectionResult) -> str:
         most_drawn=MOST_DRAWN,
         most_groups=MOST_GROUPS,
         ambiguous=repeated(feature.name for feature in result.features),
+        written=fixed_format(feature.score for feature in result.features),
         largest_score=max(finite(feature.score for feature in result.features), default=0.0),
         curve=_curve(result, result.curve) if result.curve and result.curve.ks else None,
         curve_words=score_words.curve_sentence(result.curve) if result.curve else "",
@@ -171,6 +173,11 @@ def _distributions(result: SelectionResult) -> list[tuple[str, Strips]]:
     for one in result.distributions[:MOST_DRAWN]:
         groups = one.groups[:MOST_GROUPS]
         quantiles = np.asarray(one.quantiles, dtype=np.float64)[:MOST_GROUPS]
+        if one.shares:
+            shares = one.shares[:MOST_GROUPS]
+            label = f"Share of ones of {full(one.feature, 60)} in each group"
+            charts.append((one.feature, proportions(groups, shares, label)))
+            continue
         medians = [
             f"{isolated(group, 20)} {number(row[2])}"
             for group, row in zip(groups, quantiles.tolist(), strict=True)

@@ -164,7 +164,14 @@ def distributions(table: Table, order: Index) -> tuple[Distribution, ...]:
     quantiles = np.array([np.quantile(values[masks[at]], _QUANTILES, axis=0) for at in there])
     groups = tuple(names[at] for at in there)
     return tuple(
-        Distribution(table.names[j], groups, quantiles[:, :, i])
+        Distribution(
+            table.names[j],
+            groups,
+            quantiles[:, :, i],
+            tuple(float(values[masks[at], i].mean()) for at in there)
+            if np.isin(values[:, i], (0.0, 1.0)).all()
+            else (),
+        )
         for i, j in enumerate(shown.tolist())
     )
 

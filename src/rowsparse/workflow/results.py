@@ -182,12 +182,14 @@ class Distribution:
     """How a selected feature is distributed in each class.
 
     ``groups`` are names of classes (or thirds of a number: low, middle, high), ``quantiles`` has
-    a row for each with the 5, 25, 50, 75 and 95 % points, in the units of the data.
+    a row for each with the 5, 25, 50, 75 and 95 % points, in the units of the data. ``shares`` has
+    the share of ones in each group of a feature of 0 and 1, and is empty otherwise.
     """
 
     feature: str
     groups: tuple[str, ...]
     quantiles: Array
+    shares: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
