@@ -71,7 +71,7 @@ def test_covariates_have_a_table_of_their_own(data: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "In every model, and not counted" in done.stdout
     assert "Coefficient of ill" in done.stdout
-    assert "With the covariates alone, the accuracy is 0." in done.stdout
+    assert "With the covariates alone, the accuracy is " in done.stdout
     record = result_of(data.parent / "out")
     assert [item["name"] for item in record["covariates"]] == ["f0"]
     assert "f0" not in [item["name"] for item in record["features"]]

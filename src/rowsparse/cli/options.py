@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 # Options that say where and how results are shown, not what they are: part of the command only.
-_NOT_SETTINGS = ("out", "force", "report", "json", "quiet", "debug")
+_NOT_SETTINGS = ("out", "force", "figures", "report", "json", "quiet", "debug")
 
 
 class TargetKind(StrEnum):
@@ -158,6 +158,9 @@ Out = Annotated[
 Force = Annotated[
     bool, typer.Option("--force", help="Overwrite the results of an earlier run in that folder.")
 ]
+Figures = Annotated[
+    bool, typer.Option("--figures", help="Write the charts of the report as SVG files too.")
+]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
@@ -241,6 +244,7 @@ class TableOptions(ReadingOptions):
     metric: Metric = None
     seed: Seed = 0
     jobs: Jobs = None
+    figures: Figures = False
     report: Report = True
 
     @property

@@ -56,7 +56,7 @@ def run_select(options: SelectOptions) -> int:
                 written.append(write_reduced(folder, table, result))
             if proof and result.proof is not None:
                 proof = write_proof(proof, result.proof, table, reading)
-            written += _write_page(folder, page)
+            written += _write_page(folder, page) + _write_figures(options, folder, result)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_proof, print_selection
 
@@ -94,6 +94,7 @@ def run_compare(options: CompareOptions) -> int:
         page = _page(options, "comparison_page", result)
         with result_folder(options.folder) as folder:
             written = write_comparison(folder, result) + _write_page(folder, page)
+            written += _write_figures(options, folder, result)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_comparison
 
@@ -118,6 +119,7 @@ def run_path(options: PathOptions) -> int:
         page = _page(options, "path_page", result)
         with result_folder(options.folder) as folder:
             written = write_path(folder, result) + _write_page(folder, page)
+            written += _write_figures(options, folder, result)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_path
 
@@ -256,6 +258,21 @@ def _write_page(folder: Path, page: str | None) -> list[Path]:
     path = folder / "report.html"
     write_text(path, page)
     return [path]
+
+
+def _write_figures(options: TableOptions, folder: Path, result: object) -> list[Path]:
+    """Write the charts as SVG files, if that is asked for."""
+    from rowsparse import report
+    from rowsparse.workflow.writing import write_text
+
+    if not options.figures:
+        return []
+    kind = {"select": "selection", "compare": "comparison", "path": "path"}[options.command]
+    figures = folder / "figures"
+    figures.mkdir()
+    for name, text in getattr(report, f"{kind}_figures")(result).items():
+        write_text(figures / f"{name}.svg", text)
+    return [figures]
 
 
 def _shows_tables(options: TableOptions) -> bool:

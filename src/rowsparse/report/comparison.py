@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rowsparse.evaluation import Record, SelectionCurve
     from rowsparse.workflow.results import ComparisonResult
 
-__all__ = ["comparison_page"]
+__all__ = ["comparison_charts", "comparison_page"]
 
 MOST_ROWS = 1000
 # A reference line may widen the axis of the scores by this many times its length.
@@ -109,6 +109,18 @@ def comparison_page(result: ComparisonResult) -> str:
         failures=Counter((r.selector, r.error) for r in curve.records if r.error),
         protocol_words=_protocol_sentence(curve.protocol),
     )
+
+
+def comparison_charts(
+    result: ComparisonResult,
+) -> dict[str, tuple[Svg, list[tuple[str, str, str]]]]:
+    """The line charts of the page by name, each with its legend."""
+    rows, curve = _rows(result.curve), result.curve
+    legend = [(name, style_class(at), "") for at, name in enumerate(curve.selectors)]
+    drawn = {"times": _time_chart(curve, rows)}
+    if len(curve.ks) > 1:
+        drawn["scores"] = _score_chart(result, rows)
+    return {name: (chart, legend) for name, chart in drawn.items() if chart is not None}
 
 
 def _rows(curve: SelectionCurve) -> list[MethodRow]:

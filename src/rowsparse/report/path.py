@@ -22,7 +22,7 @@ from rowsparse.report.svg import Svg
 if TYPE_CHECKING:
     from rowsparse.workflow.results import PathResult
 
-__all__ = ["path_page"]
+__all__ = ["path_charts", "path_page"]
 
 MOST_ROWS = 500
 MOST_DRAWN = 60
@@ -71,6 +71,14 @@ def path_page(result: PathResult) -> str:
         curve_words=score_words.curve_sentence(result.curve),
         objectives=_objectives(result),
     )
+
+
+def path_charts(result: PathResult) -> dict[str, tuple[Svg, list[tuple[str, str, str]]]]:
+    """The line charts of the page by name, each with its legend, which is empty."""
+    return {
+        "scores": (k_curve(result.curve, "suggested"), []),
+        "objective": (_objectives(result), []),
+    }
 
 
 def _stays(result: PathResult) -> list[Stay]:

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
         SelectionResult,
     )
 
-__all__ = ["selection_page"]
+__all__ = ["selection_charts", "selection_page"]
+
+Legend = list[tuple[str, str, str]]
 
 # A page with more than these would be too long to read and too large to open.
 MOST_ROWS = 500
@@ -70,6 +72,7 @@ def selection_page(result: SelectionResult) -> str:
     drawn = result.features[:MOST_DRAWN]
     correlation = result.correlation[:MOST_DRAWN, :MOST_DRAWN]
     confusion = result.confusion
+    charts = {name: chart for name, (chart, _) in selection_charts(result).items()}
     return render(
         "selection.html.j2",
         result=result,
@@ -82,7 +85,7 @@ def selection_page(result: SelectionResult) -> str:
         ambiguous=repeated(feature.name for feature in result.features),
         written=fixed_format(feature.score for feature in result.features),
         largest_score=max(finite(feature.score for feature in result.features), default=0.0),
-        curve=_curve(result, result.curve) if result.curve and result.curve.ks else None,
+        curve=charts.get("curve"),
         curve_words=score_words.curve_sentence(result.curve) if result.curve else "",
         correlation=_correlation(correlation, drawn),
         correlation_words=words.correlation_sentence(correlation),
@@ -92,19 +95,36 @@ def selection_page(result: SelectionResult) -> str:
         images=_images(result),
         stability_words=words.stability_sentence(result),
         stability=_stability(result),
-        progress=_progress(result.progress) if search_words.has_course(result.progress) else None,
+        progress=charts.get("search"),
         progress_words=search_words.progress_sentence(result.progress) if result.progress else "",
         has_bounds=any(map(math.isfinite, _bounds(result.progress))),
         confusion=_confusion(confusion) if confusion else None,
         confusion_words=score_words.confusion_sentence(confusion) if confusion else "",
         mistakes=_mistakes(confusion) if confusion else [],
-        volcano=volcano(result.tests, result.features, MOST_DRAWN) if result.tests else None,
+        volcano=charts.get("volcano"),
         effect_words=words.effect_words,
         effect_word=words.EFFECT_WORDS[result.tests.effect_name] if result.tests else "",
         direction_words=words.direction_words(result.tests) if result.tests else "",
         tests_words=words.tests_sentence(result.tests) if result.tests else "",
         roc=roc_chart(result.class_scores, two_classes=len(result.data.classes) == 2),
     )
+
+
+def selection_charts(result: SelectionResult) -> dict[str, tuple[Svg, Legend]]:
+    """The line charts of the page by name, each with its legend."""
+    charts: dict[str, tuple[Svg, Legend]] = {}
+    if result.curve and result.curve.ks:
+        charts["curve"] = _curve(result, result.curve), []
+    if result.tests:
+        charts["volcano"] = volcano(result.tests, result.features, MOST_DRAWN), []
+    roc = roc_chart(result.class_scores, two_classes=len(result.data.classes) == 2)
+    if roc:
+        charts["roc"] = roc.drawing, roc.legend
+    if search_words.has_course(result.progress):
+        names = [("objective", "s0", ""), ("lower bound", "s1", "")]
+        bounded = any(map(math.isfinite, _bounds(result.progress)))
+        charts["search"] = _progress(result.progress), names if bounded else names[:1]
+    return charts
 
 
 def _summary(result: SelectionResult) -> list[str]:

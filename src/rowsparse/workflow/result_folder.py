@@ -18,6 +18,7 @@ __all__ = ["check_folder", "check_writable", "result_folder"]
 _RESULTS = (
     "comparison.csv",
     "features.csv",
+    "figures",
     "model.json",
     "path.csv",
     "predictions.csv",
@@ -60,6 +61,12 @@ def check_folder(out: Path, table: Path, *, force: bool) -> None:
         raise InputError(
             f"The results would overwrite the table {shown(str(table))}: choose another folder "
             f"with {setting('out')}."
+        )
+    foreign = [path for path in (out / "figures").glob("*") if path.suffix != ".svg"]
+    if foreign:
+        raise InputError(
+            f"The folder {shown(str(out / 'figures'))} holds {shown(foreign[0].name)}, which is no "
+            f"figure of an earlier run: choose another folder with {setting('out')}."
         )
     if earlier and not force:
         raise InputError(
@@ -127,6 +134,14 @@ def _concerned(error: OSError, stage: Path | None, out: Path) -> Path | None:
     return out / path.relative_to(stage) if path.is_relative_to(stage) else None
 
 
+def _remove(path: Path) -> None:
+    """Remove a file, or a folder of figures."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
 def _publish(stage: Path, out: Path) -> None:
     """Move all files of the hidden folder; put the earlier ones back if one cannot be moved."""
     if not out.exists():
@@ -144,7 +159,7 @@ def _publish(stage: Path, out: Path) -> None:
     except BaseException:
         for path in new:
             if not path.exists():
-                (out / path.name).unlink()
+                _remove(out / path.name)
         for path in earlier.iterdir():
             path.rename(out / path.name)
         raise
