@@ -42,6 +42,7 @@ def write_page(
     def picture(item: Picture, caption: str) -> str:
         path = folder / f"{item.name}{ending}.png"
         write_whole(path, item.draw)
+        caption = f"{caption} {item.note}".strip()
         return f"![{caption}]({path.name})\n\n*{caption}*"
 
     environment = Environment(  # Markdown is no HTML: nothing is to be escaped.
