@@ -259,6 +259,17 @@ def _iteration_picture(rows: list[Row]) -> Picture | None:
     return curve_picture("cai2013-figure3", panels, x="iteration", y="objective", columns=4)
 
 
+def followed_starts(rows: list[Row]) -> list[int]:
+    """The least and the largest number of starts of a panel of Figure 3; empty if there are none."""
+    counts = [
+        sum(len(row.get("paths", [])) for row in matching(rows, dataset=dataset, k=k))
+        for dataset in DATASETS
+        for k in TABLE_KS
+    ]
+    kept = [count for count in counts if count]
+    return [min(kept), max(kept)] if kept else []
+
+
 def spreads(rows: list[Row]) -> list[tuple[str, list[float], list[float]]]:
     """By data set: the standard deviations over the starts for rising k, printed and ours."""
     found = []
@@ -333,6 +344,7 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
         "claims": claims(table),
         "iteration_picture": _iteration_picture(table),
         "spreads": spreads(table),
+        "followed": followed_starts(table),
         "lung": lung(table),
         "datasets": DATASETS,
         "printed": TABLE,

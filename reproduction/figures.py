@@ -122,8 +122,8 @@ def coinciding(panels: Panels) -> dict[str, list[str]]:
 
 def curve_picture(name: str, panels: Panels, *, x: str, y: str, columns: int = 3) -> Picture:
     """A picture of the panels, whose note names the curves that hide each other."""
-    hidden = [f"{pair} ({joined(titles)})" for pair, titles in coinciding(panels).items()]
-    note = f"Curves that lie on each other: {'; '.join(hidden)}." if hidden else ""
+    hidden = [f"{pair} ({'; '.join(titles)})" for pair, titles in coinciding(panels).items()]
+    note = f"Curves that lie on each other: {joined(hidden)}." if hidden else ""
     return Picture(name, curves(panels, x=x, y=y, columns=columns), note)
 
 
