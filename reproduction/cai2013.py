@@ -260,7 +260,7 @@ def _iteration_picture(rows: list[Row]) -> Picture | None:
 
 
 def followed_starts(rows: list[Row]) -> list[int]:
-    """The least and the largest number of starts of a panel of Figure 3; empty if there are none."""
+    """The least and the largest number of starts of a panel of Figure 3, if there are any."""
     counts = [
         sum(len(row.get("paths", [])) for row in matching(rows, dataset=dataset, k=k))
         for dataset in DATASETS
