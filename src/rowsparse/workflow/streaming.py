@@ -121,6 +121,8 @@ class StreamedSelection:
             curve=self.curve,
             k_was_chosen=self.curve is not None,
             objective=self.objective,
+            # The table has the selected columns alone: no score with all features is known.
+            baseline_score=float("nan"),
             tests=None,
             warnings=(*result.warnings, *([] if np.isnan(result.score) else [warning])),
         )
