@@ -77,17 +77,21 @@ class SparseDesign(ImplicitDesign):
     def moments(self, weights: Array | None = None) -> Moments:
         d = self.shape[1]
         total = float(self.shape[0] if weights is None else weights.sum())
-        largest = np.zeros(d)
-        for _, column, value in self._entries():
-            np.maximum.at(largest, column, np.abs(value))
+        largest, mean, unit = np.zeros(d), np.zeros(d), np.ones(d)
+        absent = np.zeros(d)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for row, column, value in self._entries():
+                np.maximum.at(largest, column, np.abs(value))
+                mean += _sums(row, column, value, weights, d)
+                if weights is None:
+                    absent -= np.bincount(column, minlength=d)
+        absent = absent + total if weights is None else self._absent(weights)
         low, high = _SAFE_MAGNITUDES
         safe = bool(np.all((largest == 0) | ((largest > low) & (largest < high))))
-        unit = np.ones(d) if safe else binary_units(largest)
-        absent = self._absent(weights)
-        mean = np.zeros(d)
-        for row, column, value in self._entries():
-            value = value if safe else value / unit[column]
-            mean += _sums(row, column, value, weights, d)
+        if not safe:
+            unit, mean = binary_units(largest), np.zeros(d)
+            for row, column, value in self._entries():
+                mean += _sums(row, column, value / unit[column], weights, d)
         mean /= total
         error, square = -absent * mean, absent * mean**2
         for row, column, value in self._entries():

@@ -166,6 +166,11 @@ class RowBlocks:
         read, names, n_blocks = hdf5_source(Path(path), target, X, rows)
         return cls(read, feature_names=names, n_blocks=n_blocks)
 
+    def check_alone(self, *others: Any) -> None:
+        """Refuse other arguments of fit: the targets and the weights come with the blocks."""
+        if any(other is not None for other in others):
+            raise ValueError("y and sample_weight come with the RowBlocks: pass nothing else.")
+
     def blocks(self) -> Iterator[tuple[int, Block]]:
         """One pass: the blocks with their numbers; refuses a source that has changed."""
         self.n_passes += 1

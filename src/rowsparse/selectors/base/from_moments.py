@@ -33,8 +33,7 @@ class FromMoments(BaseSelector):
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         if not isinstance(X, RowBlocks):
             return super()._fit(X, y, sample_weight)
-        if y is not None or sample_weight is not None:
-            raise ValueError("y and sample_weight come with the RowBlocks: pass nothing else.")
+        X.check_alone(y, sample_weight)
         with unchanged_on_error(self):
             check_parameters(self)
             self._check_combinations()

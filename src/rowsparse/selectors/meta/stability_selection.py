@@ -167,6 +167,7 @@ class StabilitySelection(
         """
         self._check()
         if isinstance(X, RowBlocks):
+            X.check_alone(y, groups, *fit_params.values())
             task = getattr(self._inner, "task", "auto")
             self.fit_moments(gather_parts(X, task, _STREAMED_PARTS))
             self.n_passes_ = 1

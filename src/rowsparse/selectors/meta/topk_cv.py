@@ -226,8 +226,11 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(self)
         if isinstance(X, RowBlocks):
-            self._check_parts(self.cv)
-            self.fit_moments(gather_parts(X, self.task, self.cv))
+            X.check_alone(y, sample_weight, groups)
+            n_parts = 1 if self.rule == "ebic" else self.cv
+            if self.rule != "ebic":
+                self._check_parts(n_parts)
+            self.fit_moments(gather_parts(X, self.task, n_parts))
             self.n_passes_ = 1
             return self
         require_targets(self, y)
