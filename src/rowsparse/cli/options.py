@@ -36,6 +36,15 @@ class TargetKind(StrEnum):
     regression = "regression"
 
 
+class Loss(StrEnum):
+    """What TopK minimises."""
+
+    auto = "auto"
+    squared = "squared"
+    l21 = "l21"
+    logistic = "logistic"
+
+
 class ImputeMethod(StrEnum):
     """What replaces a missing value."""
 
@@ -95,6 +104,14 @@ Exclude = Annotated[
 ]
 Alpha = Annotated[
     float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
+]
+LossName = Annotated[
+    Loss | None,
+    typer.Option(
+        "--loss",
+        help="What TopK minimises; auto: logistic for classes and labels, squared for numbers.",
+        show_default=False,
+    ),
 ]
 Folds = Annotated[int, typer.Option("--cv", help="Number of folds of the cross-validation.")]
 KMax = Annotated[int, typer.Option("--k-max", help="The largest number of features to try.")]
@@ -227,6 +244,7 @@ class SelectOptions(TableOptions):
         float | None,
         typer.Option(help="Seconds for search and proof; 10 with --certify.", show_default=False),
     ] = None
+    loss: LossName = None
     alpha: Alpha = None
     include: Include = None
     exclude: Exclude = None
@@ -290,6 +308,7 @@ class CompareOptions(TableOptions):
             show_default=False,
         ),
     ] = None
+    loss: LossName = None
     drop: Drop = None
     impute: Impute = None
     na_values: NaValues = None
@@ -316,6 +335,7 @@ class PathOptions(TableOptions):
     data: Data
     target: Target = None
     k_max: KMax = 30
+    loss: LossName = None
     alpha: Alpha = None
     include: Include = None
     exclude: Exclude = None

@@ -25,6 +25,7 @@ from rowsparse.report.numbers import (
     score,
     spread,
 )
+from rowsparse.report.objective import minimised
 from rowsparse.report.page import Tile, render
 from rowsparse.report.pixels import pixel_picture
 from rowsparse.report.strips import Strips, boxes, gauge, signed_bars
@@ -90,6 +91,7 @@ def selection_page(result: SelectionResult) -> str:
         stability=_stability(result),
         progress=_progress(result.progress) if words.has_course(result.progress) else None,
         progress_words=words.progress_sentence(result.progress) if result.progress else "",
+        minimised=minimised(result.settings),
         has_bounds=any(map(math.isfinite, _bounds(result.progress))),
         confusion=_confusion(confusion) if confusion else None,
         confusion_words=words.confusion_sentence(confusion) if confusion else "",

@@ -19,6 +19,7 @@ from rowsparse.workflow.cross_validation import (
     select_in_fold,
     table_folds,
 )
+from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.plan import Plan, check_count, group_notes, make_plan
 from rowsparse.workflow.results import ComparisonResult, Verdict
 from rowsparse.workflow.run_log import ProgressCallback, StepTimer, recorded, silent, versions
@@ -61,7 +62,13 @@ def compare(
     for k in settings.k:
         check_count(k, d)
     names, missing = _method_names(table, settings.methods)
-    plans = [make_plan(table, MethodSettings(method=name), settings.seed) for name in names]
+    if settings.loss is not None and "topk" not in names:
+        raise InputError(
+            f"{setting('loss')} is for topk, which is not among the methods: leave it out."
+        )
+    losses = {"topk": settings.loss}
+    asked = [MethodSettings(method=name, loss=losses.get(name)) for name in names]
+    plans = [make_plan(table, one, settings.seed) for one in asked]
     notes = [*table.notes, *group_notes(plans), *missing]
     metric = score_metric(table, settings.metric)
     splits = table_folds(table, settings.cv, settings.seed)

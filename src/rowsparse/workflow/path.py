@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from rowsparse._threads import one_blas_thread
 from rowsparse.selectors import topk_path
 from rowsparse.workflow.cross_validation import cross_validate, score_metric, table_folds
 from rowsparse.workflow.feature_count import counts_up_to, score_curve
-from rowsparse.workflow.plan import make_plan
+from rowsparse.workflow.plan import Plan, make_plan
 from rowsparse.workflow.results import PathResult
 from rowsparse.workflow.run_log import (
     ProgressCallback,
@@ -25,7 +27,7 @@ from rowsparse.workflow.verdict import imbalance_warning
 __all__ = ["find_path"]
 
 # Parameters of TopK that topk_path has too.
-_PATH_PARAMETERS = ("alpha", "include", "exclude", "feature_groups", "task", "random_state")
+_PATH_PARAMETERS = ("loss", "alpha", "include", "exclude", "feature_groups", "task", "random_state")
 
 
 def find_path(
@@ -49,7 +51,10 @@ def find_path(
     settings = settings or PathSettings()
     timer = StepTimer()
     method = MethodSettings(
-        alpha=settings.alpha, include=settings.include, exclude=settings.exclude
+        loss=settings.loss,
+        alpha=settings.alpha,
+        include=settings.include,
+        exclude=settings.exclude,
     )
     plan = make_plan(table, method, settings.seed)
     splits = table_folds(table, settings.cv, settings.seed)
@@ -80,9 +85,15 @@ def find_path(
         names=tuple(names),
         objectives=tuple(path.objectives.tolist()),
         curve=curve,
-        settings=recorded(settings, {"alpha": plan.parameters()["alpha"], "task": table.task}),
+        settings=recorded(settings, {**_effective(plan), "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
         warnings=(*found.sentences, *([imbalance] if imbalance else [])),
         verdict=validation.verdict(table, splits, curve.chosen_k),
     )
+
+
+def _effective(plan: Plan) -> dict[str, Any]:
+    """The loss and the ridge that take effect."""
+    parameters = plan.parameters()
+    return {name: parameters[name] for name in ("loss", "alpha")}

@@ -27,8 +27,9 @@ from rowsparse.selectors.meta.cross_validation import (
     results_table,
     score_fold,
 )
+from rowsparse.selectors.topk.losses import ALPHA, PATH_LOSSES, effective_alpha
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, as_path
-from rowsparse.selectors.topk.path_problem import PATH_LOSSES, PathProblem, path_problem
+from rowsparse.selectors.topk.path_problem import PathProblem, path_problem
 from rowsparse.selectors.topk.topk import TopK
 
 
@@ -71,9 +72,9 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     k_max : int, optional
         The largest number of features to try. None tries 30, or all if there are fewer.
-    alpha : float, default=0.5
+    alpha : float or "auto", default="auto"
         Ridge, per sample, as in :class:`TopK`.
-    loss : {"squared", "logistic"}, default="squared"
+    loss : {"auto", "squared", "logistic"}, default="squared"
         As in :class:`TopK`.
     alphas : list of float, optional
         Ridges to choose from, instead of ``alpha``.
@@ -108,6 +109,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_features_, alpha_ : int, float
         What was chosen; with ``feature_groups``, the number of groups.
+    loss_ : str
+        The loss that took effect.
     cv_results_ : dict of arrays
         "n_features" and "alpha" of each candidate, "mean_test_score", "std_test_score" and
         "split0_test_score", ...; for rule "ebic" the values "ebic" in place of scores.
@@ -139,7 +142,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
 
     allowed: ClassVar[Allowed] = {
         "k_max": Number(low=1, integer=True, optional=True),
-        "alpha": Number(low=0.0),
+        "alpha": ALPHA,
         "loss": OneOf(PATH_LOSSES),
         "alphas": Several(Number(low=0.0), least=1, optional=True),
         "cv": Such("an integer of at least 2, a splitter, an iterable", _is_cv, optional=True),
@@ -154,7 +157,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self,
         k_max: int | None = None,
         *,
-        alpha: float = 0.5,
+        alpha: float | str = "auto",
         loss: str = "squared",
         alphas: Any = None,
         cv: Any = 5,
@@ -209,10 +212,10 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_parameters(self)
         require_targets(self, y)
-        alphas = self._candidates()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        whole = self._topk(1, alphas[0], seed)
+        whole = self._topk(1, self.alpha, seed)
         prepared = path_problem(whole, X, y, sample_weight)
+        alphas = self._candidates(prepared.loss_name)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
@@ -227,7 +230,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self._take(final, {"n_features_": k, "alpha_": alpha, **found})
         return self
 
-    def _topk(self, k: int, alpha: float, seed: int) -> TopK:
+    def _topk(self, k: int, alpha: float | str, seed: int) -> TopK:
         """The selector for one k and alpha."""
         options: dict[str, Any] = {} if self.n_restarts is None else {"n_restarts": self.n_restarts}
         return TopK(
@@ -246,8 +249,9 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             **options,
         )
 
-    def _candidates(self) -> Array:
-        return np.array([self.alpha] if self.alphas is None else self.alphas, dtype=np.float64)
+    def _candidates(self, loss: str) -> Array:
+        only = [effective_alpha(self.alpha, loss)]
+        return np.array(only if self.alphas is None else self.alphas, dtype=np.float64)
 
     def _fold_scores(
         self, data: FoldData, alphas: Array, k_max: int, seed: int, groups: Any

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.logistic import logistic_loss
+from rowsparse.selectors.topk.losses import effective_alpha, effective_loss
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.losses.logistic import LogisticLoss, VaryingLabels
 from rowsparse.solvers.losses.squared import least_squares_objective
@@ -23,8 +24,6 @@ from rowsparse.solvers.subset.logistic import solve_logistic_path
 from rowsparse.solvers.subset.path import PathPoint, solve_path
 from rowsparse.solvers.subset.search import search
 
-# The losses of TopK that have paths.
-PATH_LOSSES = ("squared", "logistic")
 # Default of the largest k.
 _K_MAX = 30
 # A loss below this share of that of no features is a perfect fit.
@@ -37,6 +36,7 @@ _FIT_TOL = 1e-9
 class PathProblem(ABC):
     """Data ready for searches over k, at any ridge; build it with :func:`path_problem`."""
 
+    loss_name: ClassVar[str]
     problem: LinearProblem
     constraints: Constraints
 
@@ -102,6 +102,7 @@ class PathProblem(ABC):
 class SquaredPathProblem(PathProblem):
     """The squared loss: centred targets ``Y``, their ``mean``, and the Gram form ``shared``."""
 
+    loss_name: ClassVar[str] = "squared"
     Y: Array
     mean: Array
     shared: GramProblem
@@ -123,7 +124,8 @@ class SquaredPathProblem(PathProblem):
         asked = self.constraints
         k = min(k, asked.n_units)
         asked.check(k)
-        shared = self.shared.with_ridge(self.problem.scaled("alpha", selector.alpha) * self.n)
+        alpha = self.problem.scaled("alpha", effective_alpha(selector.alpha, self.loss_name))
+        shared = self.shared.with_ridge(alpha * self.n)
         return search(
             shared.design,
             self.Y,
@@ -157,6 +159,7 @@ class SquaredPathProblem(PathProblem):
 class LogisticPathProblem(PathProblem):
     """The logistic loss of the ``labels`` that vary."""
 
+    loss_name: ClassVar[str] = "logistic"
     loss: LogisticLoss
     labels: VaryingLabels
 
@@ -197,7 +200,7 @@ def path_problem(selector: TopK, X: Any, y: Any, sample_weight: Any) -> PathProb
     problem = selector._problem(selector._read(X, y, sample_weight))
     d, names = problem.design.shape[1], getattr(selector, "feature_names_in_", None)
     asked = Constraints.of(selector.include, selector.exclude, selector.feature_groups, d, names)
-    if selector.loss == "logistic":
+    if effective_loss(selector.loss, problem.targets.task) == "logistic":
         return LogisticPathProblem(problem, asked, *logistic_loss(problem))
     squared, mean = problem.squared()
     shared = GramProblem.of(squared.design, reduced_targets(squared.Y))

@@ -20,6 +20,7 @@ from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
 from rowsparse.selectors.topk.logistic import solve_logistic
+from rowsparse.selectors.topk.losses import ALPHA, LOSSES, effective_alpha, effective_loss
 from rowsparse.selectors.topk.solution import no_proof, solution_of
 from rowsparse.solvers.l21.robust import robust_topk
 from rowsparse.solvers.proof.prover import ProverResult, certify
@@ -50,16 +51,17 @@ class TopK(LinearSelector):
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all. With
         ``feature_groups``, how many groups.
-    alpha : float, default=0.5
+    alpha : float or "auto", default="auto"
         Ridge, per sample: the weight of ||W||_F^2, or with the logistic loss of half of it, is
         ``alpha`` times the sum of the sample weights. It counts on standardised columns unless
-        ``standardize=False``. The logistic loss usually wants less: try 0.125, and 0.005 for
-        word counts.
-    loss : {"squared", "l21", "logistic"}, default="squared"
+        ``standardize=False``. "auto" is 0.5 for the squared loss and 0.125 for the logistic one;
+        word counts want less.
+    loss : {"auto", "squared", "l21", "logistic"}, default="squared"
         "l21" sums the norms of the residuals of the samples instead of their squares, which
         bounds the influence of outliers; it has no ridge. "logistic", for classes and labels,
         is the negative log-likelihood of logistic regression: of the second of two classes; of
-        several classes each against the rest, or of each label, summed. It has no
+        several classes each against the rest, or of each label, summed; "auto" is "logistic"
+        for them and "squared" for numbers. The logistic loss has no
         ``certify`` and no ``feature_groups``.
     gamma : float, default=0.0
         For ``loss="l21"``: weight of the sum of the row norms of W.
@@ -97,6 +99,8 @@ class TopK(LinearSelector):
         scale below these, how much it would fall with them.
     {model}
         With the logistic loss they are those of logistic regression, for two classes one row.
+    loss_, alpha_ : str and float
+        The loss and the ridge that took effect.
     objective_ : float
         The objective at ``coef_``, of W in units of the standardised columns.
     history_, n_iter_ : array and int
@@ -142,8 +146,8 @@ class TopK(LinearSelector):
     gap_attributes = ("gap_", "refit_gap_")
 
     allowed: ClassVar[Allowed] = {
-        "loss": OneOf(("squared", "l21", "logistic")),
-        "alpha": Number(low=0.0),
+        "loss": OneOf(LOSSES),
+        "alpha": ALPHA,
         "gamma": Number(low=0.0),
         "certify": Flag(),
         "keep_proof": Flag(),
@@ -154,7 +158,7 @@ class TopK(LinearSelector):
         self,
         n_features_to_select: int | float = 10,
         *,
-        alpha: float = 0.5,
+        alpha: float | str = "auto",
         loss: str = "squared",
         gamma: float = 0.0,
         include: Any = None,
@@ -208,7 +212,8 @@ class TopK(LinearSelector):
         return number_to_select(self.n_features_to_select, n_groups, "groups")
 
     def _objective_power(self) -> int:
-        return 2 if self.loss == "squared" else 1
+        # "auto" is not the squared loss for classes, but these have no units.
+        return 2 if self.loss in ("auto", "squared") else 1
 
     def _dimensions(self) -> dict[str, Dimension]:
         return {"alpha": Dimension(x=2), "gamma": Dimension(x=1)}
@@ -217,20 +222,29 @@ class TopK(LinearSelector):
         d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)
         asked = Constraints.of(self.include, self.exclude, self.feature_groups, d, names)
         asked.check(problem.k)
-        if self.loss == "l21":
+        loss = effective_loss(self.loss, problem.targets.task)
+        alpha = effective_alpha(self.alpha, loss)
+        solution = self._solve_with(loss, alpha, problem, asked)
+        solution.attributes |= {"loss_": loss, "alpha_": problem.scaled("alpha", alpha)}
+        return solution
+
+    def _solve_with(
+        self, loss: str, alpha: float, problem: LinearProblem, asked: Constraints
+    ) -> Solution:
+        if loss == "l21":
             return self._solve_robust(problem, asked)
-        if self.loss == "logistic":
+        if loss == "logistic":
             return solve_logistic(
                 problem,
                 asked,
-                alpha=self.alpha,
+                alpha=alpha,
                 n_restarts=self.n_restarts,
                 seed=int(generator(self.random_state).integers(2**31)),
                 n_jobs=self.n_jobs,
                 deadline=Deadline(self.time_limit),
             )
         centred, mean = problem.squared()
-        ridge = float(problem.scaled("alpha", self.alpha) * problem.n_samples)
+        ridge = float(problem.scaled("alpha", alpha) * problem.n_samples)
         solution = self._solve_squared(centred, asked, ridge)
         solution.b = mean
         return solution
@@ -346,7 +360,7 @@ class TopK(LinearSelector):
             n_features=problem.design.shape[1],
             n_targets=problem.Y.shape[1],
             k=problem.k,
-            alpha=float(self.alpha),
+            alpha=effective_alpha(self.alpha, "squared"),
             standardize=bool(self.standardize),
             fit_intercept=bool(self.fit_intercept),
             task=problem.targets.task,
@@ -361,7 +375,11 @@ class TopK(LinearSelector):
         n, k = problem.Y.shape[0], result.support.size
         total = float(np.vdot(problem.Y, problem.Y))
         enough = k >= n - bool(self.fit_intercept)
-        if self.alpha == 0 and enough and result.objective <= _PERFECT * total:
+        if (
+            effective_alpha(self.alpha, "squared") == 0
+            and enough
+            and result.objective <= _PERFECT * total
+        ):
             warn_user(
                 f"{k} features fit {n} samples perfectly with alpha=0, and so would others: the "
                 "choice is arbitrary; take alpha > 0 or fewer features."
