@@ -170,6 +170,7 @@ class LogisticPathProblem(PathProblem):
             ridge=ridge,
             include=self.constraints.include,
             exclude=self.constraints.exclude,
+            groups=self.constraints.groups,
             n_restarts=n_restarts,
             seed=seed,
         )

@@ -62,7 +62,7 @@ class TopK(LinearSelector):
         is the negative log-likelihood of logistic regression: of the second of two classes; of
         several classes each against the rest, or of each label, summed; "auto" is "logistic"
         for them and "squared" for numbers. The logistic loss has no
-        ``certify`` and no ``feature_groups``.
+        ``certify``.
     gamma : float, default=0.0
         For ``loss="l21"``: weight of the sum of the row norms of W.
     {constraints}
@@ -198,8 +198,8 @@ class TopK(LinearSelector):
     def _check_combinations(self) -> None:
         if self.loss != "l21" and self.gamma > 0:
             raise ValueError(f"gamma is for loss='l21': with loss={self.loss!r} use alpha.")
-        if self.loss != "squared" and self.feature_groups is not None:
-            raise ValueError("feature_groups are for loss='squared' only.")
+        if self.loss == "l21" and self.feature_groups is not None:
+            raise ValueError("feature_groups are not for loss='l21'.")
         if self.certify and (self.loss != "squared" or self.feature_groups is not None):
             raise ValueError("certify is for loss='squared' without feature_groups only.")
 

@@ -24,10 +24,10 @@ from rowsparse.solvers.subset.newton import (
 from rowsparse.solvers.subset.rules import Rules
 
 # Additions and exchanges that are fitted in each step.
-_ADDITIONS, _EXCHANGES = 2, 4
+ADDITIONS, EXCHANGES = 2, 4
 # Before a support counts as optimal, all exchanges of positive gain are fitted, and at least so
 # many of the best.
-_CONFIRMED = 64
+CONFIRMED = 64
 # Decrease at which fits stop, as a share of the objective without features.
 _FIT_TOL = 1e-6
 # Columns that a look at the whole design adds to a pool: while growing, and for exchanges.
@@ -160,7 +160,7 @@ class LogisticDescent:
         model = self.model()
         gains = model.addition_gains()
         gains[~allowed[self.pool.features]] = -np.inf
-        trials = _best(gains, _ADDITIONS, 0.0)
+        trials = _best(gains, ADDITIONS, 0.0)
         return self._take_best(model, [(None, int(p)) for p in trials])
 
     def remove(self) -> None:
@@ -174,7 +174,7 @@ class LogisticDescent:
         while not self._is_done():
             model = self.model()
             gains = self._exchange_gains(model).ravel()
-            trials = _best(gains, _EXCHANGES, 0.0)
+            trials = _best(gains, EXCHANGES, 0.0)
             if not self._take_best(model, self._pairs(trials), gains[trials]):
                 return
 
@@ -184,7 +184,7 @@ class LogisticDescent:
             model = self.model()
             gains = self._exchange_gains(model).ravel()
             positive = int(np.count_nonzero(gains > 0))
-            for pair in self._pairs(_best(gains, max(positive, _CONFIRMED), -np.inf)):
+            for pair in self._pairs(_best(gains, max(positive, CONFIRMED), -np.inf)):
                 if self._take_best(model, [pair]):
                     return True
                 if self._rules.deadline.expired():

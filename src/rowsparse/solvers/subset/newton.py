@@ -23,7 +23,7 @@ from rowsparse.solvers.losses.logistic import LogisticLoss, NewtonFit
 from rowsparse.solvers.subset.gram import safe_ratio
 
 # A column adds nothing to the selected ones up to this share of its own inner product.
-_NOTHING_LEFT = 1e-10
+NOTHING_LEFT = 1e-10
 # What is added to the diagonal of a matrix, as a share of it, so that it can be inverted.
 _DAMPING = 1e-13
 
@@ -140,7 +140,7 @@ class TargetModel:
         self.M = np.linalg.inv(_damped(self.A_SS.copy()))
         self.T = self.M @ self.C
         self.s = self.diagonal - np.einsum("ij,ij->j", self.C, self.T)
-        self.useful = self.s > _NOTHING_LEFT * self.diagonal
+        self.useful = self.s > NOTHING_LEFT * self.diagonal
 
     def addition_gains(self) -> Array:
         return 0.5 * safe_ratio(self.R**2, self.s, self.useful)
@@ -158,7 +158,7 @@ class TargetModel:
             gains = self.T * (self.w[:, None] / pivot)
             gains += self.R
             np.square(gains, out=gains)
-            gains = safe_ratio(gains, left, left > _NOTHING_LEFT * self.diagonal)
+            gains = safe_ratio(gains, left, left > NOTHING_LEFT * self.diagonal)
             gains -= (self.w**2)[:, None] / pivot
         gains *= 0.5
         return np.where(np.isfinite(gains), gains, -np.inf)
