@@ -18,7 +18,7 @@ from rowsparse.solvers.losses.logistic import LogisticLoss, NewtonFit
 from rowsparse.solvers.solution import Monitor, silent
 from rowsparse.solvers.subset.exchange import fill
 from rowsparse.solvers.subset.local_search import LocalOptimum
-from rowsparse.solvers.subset.logistic_descent import LogisticDescent, LogisticProblem
+from rowsparse.solvers.subset.logistic_descent import FIT_TOL, LogisticDescent, LogisticProblem
 from rowsparse.solvers.subset.logistic_groups import LogisticGroupSearch
 from rowsparse.solvers.subset.newton import AllColumns, ColumnPool, target_models
 from rowsparse.solvers.subset.path import PathPoint, best_supports
@@ -261,7 +261,7 @@ def _removal_costs(problem: LogisticProblem, X_S: Array, fit: NewtonFit) -> Arra
     costs = np.empty(X_S.shape[1])
     for i in range(costs.size):
         start = np.delete(fit.W, i, axis=0), fit.b
-        without = problem.fit(np.delete(X_S, i, axis=1), start=start)
+        without = problem.fit(np.delete(X_S, i, axis=1), start=start, tol=FIT_TOL)
         costs[i] = max(without.objective - fit.objective, 0.0)
     return costs
 
@@ -270,7 +270,7 @@ def _addition_gains(problem: LogisticProblem, support: Index, fit: NewtonFit) ->
     """What adding each feature gains in the second-order model; 0 on the support."""
     columns = AllColumns(problem.design)
     gains = np.zeros(columns.size)
-    for target in target_models(problem.loss, problem.ridge, columns, support, fit):
-        gains += target.addition_gains()
+    for models in target_models(problem.loss, problem.ridge, columns, support, fit):
+        gains += models.addition_gains()
     gains[support] = 0.0
     return gains

@@ -20,9 +20,10 @@ from rowsparse.solvers.subset.logistic_descent import (
     ADDITIONS,
     CONFIRMED,
     EXCHANGES,
+    FIT_TOL,
     LogisticProblem,
 )
-from rowsparse.solvers.subset.newton import NOTHING_LEFT, AllColumns, TargetModel, target_models
+from rowsparse.solvers.subset.newton import NOTHING_LEFT, AllColumns, target_models
 from rowsparse.solvers.subset.rules import Rules
 
 
@@ -186,7 +187,7 @@ class LogisticGroupSearch:
         limit: float = np.inf,
     ) -> _Choice:
         Z = self._problem.design.double_columns(self._groups.features(groups))
-        return _Choice(tuple(groups), self._problem.fit(Z, start=start, limit=limit))
+        return _Choice(tuple(groups), self._problem.fit(Z, start=start, limit=limit, tol=FIT_TOL))
 
     def _with(self, choice: _Choice, g: int, limit: float) -> _Choice:
         fit = choice.fit
@@ -202,26 +203,27 @@ class LogisticGroupSearch:
         """About what adding each group gains; -inf for those that may not be added."""
         problem, support = self._problem, self._groups.features(choice.groups)
         columns = AllColumns(problem.design)
-        models = target_models(problem.loss, problem.ridge, columns, support, choice.fit)
-        curvature = problem.loss.curvature(choice.fit.P)
+        curvature = iter(problem.loss.curvature(choice.fit.P).T)
         gains = np.zeros(len(self._groups.groups))
-        for model, h in zip(models, curvature.T, strict=True):
-            state = _TargetState(model.C, model.T, model.R[:, None])
-            gains += 0.5 * self._blocks(model, h).gains(state)
+        for models in target_models(problem.loss, problem.ridge, columns, support, choice.fit):
+            for i, h in zip(range(len(models.M)), curvature, strict=False):
+                state = _TargetState(models.C[i], models.T[i], models.R[i][:, None])
+                blocks = self._blocks(models.mean[i], models.diagonal[i], h)
+                gains += 0.5 * blocks.gains(state)
         gains[~self._groups.allowed] = -np.inf
         gains[list(choice.groups)] = -np.inf
         return gains
 
-    def _blocks(self, model: TargetModel, h: Array) -> GroupBlocks:
+    def _blocks(self, mean: Array, diagonal: Array, h: Array) -> GroupBlocks:
         """The weighted inner products within the groups."""
         parts, total = [], float(h.sum())
         for which, features, Z in self._columns:
             if features.shape[1] == 1:
-                parts.append((which, features, model.diagonal[features][..., None]))
+                parts.append((which, features, diagonal[features][..., None]))
                 continue
             A_gg = np.matmul(Z * h, Z.swapaxes(1, 2))
-            mean = model.mean[features]
-            A_gg -= total * mean[:, :, None] * mean[:, None, :]
+            m = mean[features]
+            A_gg -= total * m[:, :, None] * m[:, None, :]
             size = features.shape[1]
             A_gg[:, np.arange(size), np.arange(size)] += self._problem.ridge
             parts.append((which, features, A_gg))
