@@ -18,6 +18,7 @@ NAMES = (
     "passes",
     "accuracy",
     "logistic",
+    "clipping",
     "filters",
     "relief",
     "runner",

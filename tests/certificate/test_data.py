@@ -45,6 +45,14 @@ def test_columns_are_standardised_and_classes_are_centred(sample):
     assert data.ridge == pytest.approx(6.0)
 
 
+def test_clipped_columns_are_standardised_again(sample):
+    X, y = sample
+    data = Data.of(X, y, problem(clip=1.0), None)
+    within = np.clip((X - X.mean(0)) / X.std(0), -1.0, 1.0)
+    np.testing.assert_allclose(data.X, within, atol=1e-12)
+    np.testing.assert_allclose(data.Z, (within - within.mean(0)) / within.std(0), atol=1e-12)
+
+
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_whole_weights_are_repeated_samples(sample, make):
     X, y = sample

@@ -444,3 +444,14 @@ def test_the_loss_is_an_option_and_is_said_in_the_report(data: Path, tmp_path: P
     refused = invoke("path", data, "-t", "outcome", "--loss", "l21", "--out", tmp_path / "no")
     assert refused.exit_code == 2
     assert "--loss must be one of 'auto', 'squared', 'logistic'" in refused.stderr
+
+
+def test_rows_without_a_target_are_left_out_of_the_holdout_too(data: Path) -> None:
+    some = pl.when(pl.int_range(60) > 4).then("outcome").alias("outcome")
+    other = data.with_name("other.csv")
+    frame().with_columns(some).write_csv(other)
+    refused = select(data, "--holdout", other)
+    assert "missing in 5 of 60 rows: leave them out with --drop-missing-target." in refused.stderr
+    done = select(data, "--holdout", other, "--drop-missing-target", "-q")
+    assert done.exit_code == 0, done.output
+    assert result_of(data.parent / "out")["holdout"]["n_samples"] == 55

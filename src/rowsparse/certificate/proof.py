@@ -53,7 +53,7 @@ class ProofProblem:
         Number of columns of X, and of targets.
     k : int
         Number of features to choose.
-    alpha, standardize, fit_intercept, task
+    alpha, standardize, fit_intercept, task, clip
         As in :class:`rowsparse.TopK`, with the task resolved.
     class_weight : None, "balanced" or list of float
         One weight per class, in the order of the classes.
@@ -75,14 +75,17 @@ class ProofProblem:
     exclude: list[int]
     x_unit: float
     y_unit: float
+    clip: float | None = None
 
     def check(self) -> None:
         """Raise ValueError for values that no selector can have."""
         counts = isinstance(self.k, int) and 1 <= self.k <= self.n_features
-        numbers = (self.alpha, self.x_unit, self.y_unit)
+        clip = 1.0 if self.clip is None else self.clip
+        numbers = (self.alpha, self.x_unit, self.y_unit, clip)
         finite = all(isinstance(v, (int, float)) and 0 <= v < np.inf for v in numbers)
-        if not (counts and finite and self.x_unit > 0 and self.y_unit > 0):
-            raise ValueError("the proof does not hold: its k, alpha or units are invalid.")
+        positive = finite and min(self.x_unit, self.y_unit, clip) > 0
+        if not (counts and positive and (self.clip is None or self.standardize)):
+            raise ValueError("the proof does not hold: its k, alpha, clip or units are invalid.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

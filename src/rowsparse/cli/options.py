@@ -11,16 +11,14 @@ import typer
 from rowsparse.cli.standard_input import STANDARD_INPUT
 
 __all__ = [
+    "ApplyOptions",
     "CompareOptions",
     "Data",
     "Debug",
-    "Force",
-    "Out",
     "PathOptions",
-    "Quiet",
+    "ReadingOptions",
     "SelectOptions",
     "TableOptions",
-    "default_folder",
 ]
 
 # Options that say where and how results are shown, not what they are: part of the command only.
@@ -49,6 +47,8 @@ class ImputeMethod(StrEnum):
     """What replaces a missing value."""
 
     median = "median"
+    mean = "mean"
+    most_frequent = "most_frequent"
 
 
 Data = Annotated[
@@ -69,6 +69,10 @@ Target = Annotated[
     ),
 ]
 Drop = Annotated[str | None, typer.Option(help="Columns to leave out.", show_default=False)]
+DropMissingTarget = Annotated[
+    bool,
+    typer.Option("--drop-missing-target", help="Leave rows out that have no value of the target."),
+]
 Task = Annotated[TargetKind, typer.Option(help="What the target holds.")]
 Impute = Annotated[
     ImputeMethod | None,
@@ -102,6 +106,12 @@ Include = Annotated[
 Exclude = Annotated[
     str | None, typer.Option(help="Columns that must not be selected.", show_default=False)
 ]
+Adjust = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns in every model that do not count, as in age,sex.", show_default=False
+    ),
+]
 Alpha = Annotated[
     float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
 ]
@@ -113,7 +123,23 @@ LossName = Annotated[
         show_default=False,
     ),
 ]
+Clip = Annotated[
+    float | None,
+    typer.Option(
+        help="Limit for standardised columns, so that extreme values weigh less; try 2 for word "
+        "counts.",
+        show_default=False,
+    ),
+]
 Folds = Annotated[int, typer.Option("--cv", help="Number of folds of the cross-validation.")]
+Repeats = Annotated[int, typer.Option(help="How often the folds are drawn.")]
+GroupsColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="Column such as the patient: rows of one value stay together in folds.",
+        show_default=False,
+    ),
+]
 KMax = Annotated[int, typer.Option("--k-max", help="The largest number of features to try.")]
 Metric = Annotated[
     str | None,
@@ -154,7 +180,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no t
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
-def default_folder(table: Path, command: str) -> Path:
+def _default_folder(table: Path, command: str) -> Path:
     """The folder for the results of a command on a table, if none is given."""
     if table == STANDARD_INPUT:
         return Path(f"stdin-{command}")
@@ -162,34 +188,75 @@ def default_folder(table: Path, command: str) -> Path:
     return Path(f"{stem}-{command}")
 
 
-class TableOptions:
-    """Options that all commands on a table have, declared as fields by each of them."""
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """Options of every command that reads a table and writes a folder."""
 
     command: ClassVar[str]
-    data: Path
-    target: str | None
-    drop: str | None
-    impute: ImputeMethod | None
-    na_values: str | None
-    transpose: bool
-    labels: Path | None
-    by: str | None
-    task: TargetKind
-    cv: int
-    metric: str | None
-    seed: int
-    jobs: int | None
-    out: Path | None
-    force: bool
-    report: bool
-    quiet: bool
+    data: Data
+    na_values: NaValues = None
+    transpose: Transpose = False
+    labels: Labels = None
+    by: By = None
+    out: Out = None
+    force: Force = False
+    quiet: Quiet = False
+    debug: Debug = False
 
     @property
     def folder(self) -> Path:
         """Where the results go."""
         if self.out is not None:
             return self.out
-        return default_folder(self.data, self.command)
+        return _default_folder(self.data, self.command)
+
+    @classmethod
+    def in_order(cls) -> list[str]:
+        """The names of the options: table and target, those of this command, those of all."""
+        every = [field.name for field in fields(cls)]
+        inherited = {field.name for field in fields(cls.__base__)}  # type: ignore[arg-type]
+        parts = (
+            ("result", "data", "target"),
+            [name for name in every if name not in inherited],
+            [name for name in every if name not in _NOT_SETTINGS],
+            _NOT_SETTINGS,
+        )
+        return list(dict.fromkeys(name for part in parts for name in part if name in every))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(ReadingOptions):
+    """Reduce another table to the selected columns, or predict it."""
+
+    command: ClassVar[str] = "apply"
+    result: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder that 'rowsparse select' wrote, or its model.json.", show_default=False
+        ),
+    ]
+    predict: Annotated[
+        bool, typer.Option("--predict", help="Write predictions instead of the reduced table.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(ReadingOptions):
+    """Options of the commands that select from a table."""
+
+    target: Target = None
+    adjust: Adjust = None
+    drop: Drop = None
+    drop_missing_target: DropMissingTarget = False
+    impute: Impute = None
+    task: Task = TargetKind.auto
+    groups_column: GroupsColumn = None
+    cv: Folds = 5
+    repeats: Repeats = 1
+    metric: Metric = None
+    seed: Seed = 0
+    jobs: Jobs = None
+    report: Report = True
 
     @property
     def record(self) -> dict[str, Any]:
@@ -198,20 +265,20 @@ class TableOptions:
 
         words = ["rowsparse", self.command, str(self.data)]
         chosen: dict[str, Any] = {}
-        for field in fields(self):  # type: ignore[arg-type]
-            if field.name == "data":
+        for option in self.in_order():
+            if option == "data":
                 continue
-            value = getattr(self, field.name)
-            if field.name not in _NOT_SETTINGS:
-                chosen[field.name] = str(value) if isinstance(value, StrEnum | Path) else value
-            if field.name == "report":
+            value = getattr(self, option)
+            if option not in _NOT_SETTINGS:
+                chosen[option] = str(value) if isinstance(value, StrEnum | Path) else value
+            if option == "report":
                 words += [] if value else ["--no-report"]
             elif value is True:
-                words.append(flag(field.name))
+                words.append(flag(option))
             elif value is not None and value is not False:
                 text = str(value)
                 # Only after "=" may a value begin with a dash.
-                name = flag(field.name)
+                name = flag(option)
                 words += [f"{name}={text}"] if text.startswith("-") else [name, text]
         return {"command": shlex.join(words), "data": str(self.data), **chosen}
 
@@ -221,8 +288,6 @@ class SelectOptions(TableOptions):
     """Pick the k features of a table that serve the prediction together."""
 
     command: ClassVar[str] = "select"
-    data: Data
-    target: Target = None
     k: Annotated[
         str,
         typer.Option(
@@ -246,17 +311,9 @@ class SelectOptions(TableOptions):
     ] = None
     loss: LossName = None
     alpha: Alpha = None
+    clip: Clip = None
     include: Include = None
     exclude: Exclude = None
-    drop: Drop = None
-    impute: Impute = None
-    na_values: NaValues = None
-    transpose: Transpose = False
-    labels: Labels = None
-    by: By = None
-    task: Task = TargetKind.auto
-    cv: Folds = 5
-    metric: Metric = None
     k_max: KMax = 30
     stability: Annotated[
         int | None,
@@ -282,13 +339,6 @@ class SelectOptions(TableOptions):
     transform: Annotated[bool, typer.Option("--transform", help="Write the reduced table too.")] = (
         False
     )
-    seed: Seed = 0
-    jobs: Jobs = None
-    out: Out = None
-    force: Force = False
-    report: Report = True
-    quiet: Quiet = False
-    debug: Debug = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,8 +346,6 @@ class CompareOptions(TableOptions):
     """Judge several methods on samples that took no part in the selection."""
 
     command: ClassVar[str] = "compare"
-    data: Data
-    target: Target = None
     k: Annotated[
         str, typer.Option("-k", help="Numbers of features, as in 5,10,20.", show_default=False)
     ]
@@ -309,22 +357,6 @@ class CompareOptions(TableOptions):
         ),
     ] = None
     loss: LossName = None
-    drop: Drop = None
-    impute: Impute = None
-    na_values: NaValues = None
-    transpose: Transpose = False
-    labels: Labels = None
-    by: By = None
-    task: Task = TargetKind.auto
-    cv: Folds = 5
-    metric: Metric = None
-    seed: Seed = 0
-    jobs: Jobs = None
-    out: Out = None
-    force: Force = False
-    report: Report = True
-    quiet: Quiet = False
-    debug: Debug = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,26 +364,9 @@ class PathOptions(TableOptions):
     """Show the best features for every k, and what each further one is worth."""
 
     command: ClassVar[str] = "path"
-    data: Data
-    target: Target = None
     k_max: KMax = 30
     loss: LossName = None
     alpha: Alpha = None
+    clip: Clip = None
     include: Include = None
     exclude: Exclude = None
-    drop: Drop = None
-    impute: Impute = None
-    na_values: NaValues = None
-    transpose: Transpose = False
-    labels: Labels = None
-    by: By = None
-    task: Task = TargetKind.auto
-    cv: Folds = 5
-    metric: Metric = None
-    seed: Seed = 0
-    jobs: Jobs = None
-    out: Out = None
-    force: Force = False
-    report: Report = True
-    quiet: Quiet = False
-    debug: Debug = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from rowsparse.workflow.messages import InputError, Message, setting, shown
@@ -18,12 +18,19 @@ from rowsparse.workflow.settings import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rowsparse.cli.options import CompareOptions, PathOptions, SelectOptions, TableOptions
+    from rowsparse.cli.options import (
+        CompareOptions,
+        PathOptions,
+        ReadingOptions,
+        SelectOptions,
+        TableOptions,
+    )
 
 __all__ = [
     "compare_settings",
     "flag",
     "path_settings",
+    "reading_settings",
     "select_settings",
     "table_settings",
     "translated",
@@ -43,6 +50,7 @@ _PARAMETERS = {
     "n_features_to_select": "k",
     "loss": "loss",
     "alpha": "alpha",
+    "clip": "clip",
     "certify": "certify",
     "k_max": "k_max",
     "time_limit": "time_limit",
@@ -95,16 +103,25 @@ def _typed(setting: str, value: Any) -> str:
 
 
 # ------------------------------------------------------------------------ options as settings
-def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSettings:
-    """How the table is read."""
+def reading_settings(options: ReadingOptions) -> TableSettings:
+    """How the cells of a table are read; its columns may be anything."""
     return TableSettings(
-        target=options.target,
-        drop=options.drop,
-        impute=options.impute and str(options.impute),
         na_values=options.na_values,
         transpose=options.transpose,
         labels=None if options.labels is None else str(options.labels),
         by=options.by,
+    )
+
+
+def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSettings:
+    """How the table is read."""
+    return replace(
+        reading_settings(options),
+        target=options.target,
+        drop=options.drop,
+        drop_missing_target=options.drop_missing_target,
+        impute=options.impute and str(options.impute),
+        groups_column=options.groups_column,
         task=str(options.task),
         keep_all=keep_all,
     )

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowsparse.cli.display import Display
+from rowsparse.cli.imports import import_workflow
 from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
 from rowsparse.cli.standard_input import input_file
 
@@ -160,7 +160,7 @@ def _read(
     helpers = [
         threading.Thread(target=_ignoring_errors, args=(call,), daemon=True)
         for call in (
-            lambda: import_module(f"rowsparse.workflow.{workflow}"),
+            lambda: import_workflow(workflow, with_pandas=path.suffix == ".h5ad"),
             lambda: found.append(checksum(path)),
         )
     ]
@@ -183,6 +183,8 @@ def _read_holdout(path: Path, table: Table) -> NewTable:
     if path.resolve() == table.path.resolve():
         raise InputError(f"{setting('holdout')} must be another table than the one selected from.")
     holdout = open_table(path, table.reading)
+    if table.reading.drop_missing_target and {*table.target.names} <= {*holdout.target_names}:
+        holdout = holdout.with_targets(table.target.names)
     check_targets(holdout, table.target.names)
     return holdout
 

@@ -165,7 +165,7 @@ class DenseDesign(ImplicitDesign):
         Z = np.empty(self.shape, dtype=self.dtype)
         for rows, block in self._row_blocks():
             Z[rows] = (block / unit - offset - further) * (inv_scale * unit)
-        source = DenseDesign(self._X, mean=mean, inv_scale=inv_scale, rest=rest)
+        source = self.standardized(mean, rest, inv_scale)
         return DenseDesign(Z, mean=None, inv_scale=np.ones(self.shape[1]), source=source)
 
     def _doubled(self) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rowsparse._arrays import Index
 from rowsparse._files import UnreadableFileError
 from rowsparse._mat import read_mat
 from rowsparse._npz import read_npz
@@ -98,6 +99,16 @@ class Loaded:
     def n_rows(self) -> int:
         """Number of samples."""
         return int(self.matrix.shape[0] if self.frame is None else self.frame.height)
+
+    def rows(self, kept: Index) -> Loaded:
+        """Some of the rows."""
+        return replace(
+            self,
+            frame=None if self.frame is None else self.frame[kept.tolist()],
+            matrix=None if self.matrix is None else self.matrix[kept],
+            labels={name: values[kept] for name, values in self.labels.items()},
+            place=lambda row: self.place(int(kept[row])),
+        )
 
 
 def checksum(path: Path) -> str:

@@ -24,7 +24,7 @@ __all__ = ["write_columns", "write_reduced"]
 
 def write_reduced(out: Path, table: Table, result: SelectionResult) -> Path:
     """Write the targets, the identifiers and the selected columns as they are in the input."""
-    chosen = {table.origin(feature.index) for feature in result.features}
+    chosen = {table.origin(feature.index) for feature in (*result.features, *result.covariates)}
     wanted = {*chosen, *table.target.names, *table.identifiers}
     return write_columns(out, table.path, wanted, table.reading)
 

@@ -245,6 +245,10 @@ class SelectionResult:
         Python, rowsparse, numpy, scipy, scikit-learn.
     features : tuple of RankedFeature
         One for each selected column, in the order of their ranks.
+    covariates : tuple of RankedFeature
+        Columns that are in every model and not counted (``adjust``), with their coefficients.
+    covariate_score : float
+        Cross-validated score of the model with these alone; NaN if there are none.
     certificate : Certificate or None
         None for methods without a statement on optimality.
     metric : str
@@ -323,6 +327,8 @@ class SelectionResult:
     verdict: Verdict | None = None
     model: SavedModel | None = None
     holdout: HoldoutScore | None = None
+    covariates: tuple[RankedFeature, ...] = ()
+    covariate_score: float = float("nan")
 
 
 @dataclass(frozen=True)

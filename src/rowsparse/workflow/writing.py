@@ -68,6 +68,8 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
         "n_columns": len(result.features),
         "k_was_chosen": result.k_was_chosen,
         "features": [asdict(feature) for feature in result.features],
+        "covariates": [asdict(feature) for feature in result.covariates],
+        "covariate_score": result.covariate_score,
         "objective": result.objective,
         "lower_bound": proof and proof.lower_bound,
         "gap": proof and proof.gap,
@@ -100,7 +102,7 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
 def write_predictions(out: Path, model: SavedModel, table: NewTable) -> Path:
     """Write predictions.csv: the identifiers of the rows, and a column for each target."""
     predicted = np.atleast_2d(model.predict(table).T).T
-    identifiers = [name for name in model.identifiers if name in set(table.target_names)]
+    identifiers = model.identifiers_in(table)
     columns = table.as_written(identifiers)
     header = [*identifiers, *(f"predicted {name}" for name in model.targets)]
     return _csv(out / "predictions.csv", header, zip(*columns, *predicted.T.tolist(), strict=True))

@@ -143,6 +143,7 @@ class LinearSelector(BaseSelector):
     gap_attributes: ClassVar[tuple[str, ...]] = ()
 
     standardize: bool
+    clip: float | None = None
     fit_intercept: bool
     task: str
     class_weight: Any
@@ -187,6 +188,7 @@ class LinearSelector(BaseSelector):
         return linear_problem(
             sample,
             standardize=self.standardize,
+            clip=self.clip,
             fit_intercept=self.fit_intercept,
             objective_power=self._objective_power(),
             dimensions=self._dimensions(),
@@ -222,6 +224,8 @@ class LinearSelector(BaseSelector):
         single = problem.targets.single_output
         self.coef_ = coef[0] if single else coef
         self.intercept_ = float(intercept[0]) if single else intercept
+        if problem.units.limits is not None:
+            self.clip_limits_ = problem.units.limits
         self.objective_ = problem.restored("objective", solution.objective)
         self.history_ = problem.restored("objective", solution.history)
 

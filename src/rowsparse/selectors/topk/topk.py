@@ -83,6 +83,7 @@ class TopK(LinearSelector):
         so too.
     {fit_intercept}
     {standardize}
+    {clip}
     {task}
     {class_weight}
     n_jobs : int, optional
@@ -101,6 +102,7 @@ class TopK(LinearSelector):
         With the logistic loss they are those of logistic regression, for two classes one row.
     loss_, alpha_ : str and float
         The loss and the ridge that took effect.
+    {clip_limits}
     objective_ : float
         The objective at ``coef_``, of W in units of the standardised columns.
     history_, n_iter_ : array and int
@@ -171,6 +173,7 @@ class TopK(LinearSelector):
         time_limit: float | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
+        clip: float | None = None,
         task: str = "auto",
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -190,12 +193,15 @@ class TopK(LinearSelector):
         self.time_limit = time_limit
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.clip = clip
         self.task = task
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _check_combinations(self) -> None:
+        if self.clip is not None and not self.standardize:
+            raise ValueError("clip is for standardised columns: set standardize=True.")
         if self.loss != "l21" and self.gamma > 0:
             raise ValueError(f"gamma is for loss='l21': with loss={self.loss!r} use alpha.")
         if self.loss == "l21" and self.feature_groups is not None:
@@ -283,7 +289,7 @@ class TopK(LinearSelector):
             deadline=deadline,
             monitor=problem.monitor,
         )
-        self._warn_if_perfect(problem, result)
+        self._warn_if_perfect(problem, result, ridge)
         result, certificate = self._certified(problem, asked, ridge, result, deadline)
         return solution_of(result, certificate)
 
@@ -362,6 +368,7 @@ class TopK(LinearSelector):
             k=problem.k,
             alpha=effective_alpha(self.alpha, "squared"),
             standardize=bool(self.standardize),
+            clip=None if self.clip is None else float(self.clip),
             fit_intercept=bool(self.fit_intercept),
             task=problem.targets.task,
             class_weight=class_weight,
@@ -371,15 +378,11 @@ class TopK(LinearSelector):
             y_unit=float(problem.y_unit),
         )
 
-    def _warn_if_perfect(self, problem: LinearProblem, result: SearchResult) -> None:
+    def _warn_if_perfect(self, problem: LinearProblem, result: SearchResult, ridge: float) -> None:
         n, k = problem.Y.shape[0], result.support.size
         total = float(np.vdot(problem.Y, problem.Y))
         enough = k >= n - bool(self.fit_intercept)
-        if (
-            effective_alpha(self.alpha, "squared") == 0
-            and enough
-            and result.objective <= _PERFECT * total
-        ):
+        if ridge == 0 and enough and result.objective <= _PERFECT * total:
             warn_user(
                 f"{k} features fit {n} samples perfectly with alpha=0, and so would others: the "
                 "choice is arbitrary; take alpha > 0 or fewer features."
