@@ -19,6 +19,7 @@ NAMES = (
     "accuracy",
     "logistic",
     "clipping",
+    "losses",
     "filters",
     "relief",
     "runner",
