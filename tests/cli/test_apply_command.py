@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +132,15 @@ def test_rows_without_a_target_are_predicted_and_not_scored(folder: Path, new: P
     assert done.exit_code == 0, done.output
     assert "8 samples" in done.stdout
     assert pl.read_csv(out / "predictions.csv").height == 20
+
+
+def test_json_and_nothing_else(folder: Path, new: Path) -> None:
+    done = apply(folder, new, "--predict", "--json", "--out", new.with_name("j"))
+    assert done.exit_code == 0, done.output
+    record = json.loads(done.stdout)
+    assert record["predictions"] == SavedModel.load(folder).predict(new).tolist()
+    assert record["holdout"]["n_samples"] == record["n_rows"] == 20
+    assert set(record["columns"]) == {"f1", "f4", "f6"}
+    assert Path(record["file"]).exists()
+    done = apply(folder, new, "--json", "--out", new.with_name("r"))
+    assert json.loads(done.stdout)["predictions"] is None

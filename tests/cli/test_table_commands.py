@@ -455,3 +455,14 @@ def test_rows_without_a_target_are_left_out_of_the_holdout_too(data: Path) -> No
     done = select(data, "--holdout", other, "--drop-missing-target", "-q")
     assert done.exit_code == 0, done.output
     assert result_of(data.parent / "out")["holdout"]["n_samples"] == 55
+
+
+@pytest.mark.parametrize(
+    "words", [("select", "-k", "2", *QUICK), ("path", "--k-max", "2"), ("compare", "-k", "2")]
+)
+def test_json_and_nothing_else(data: Path, words: tuple[str, ...]) -> None:
+    out = data.parent / "out"
+    done = invoke(words[0], data, "-t", "outcome", *words[1:], "--cv", "2", "--json", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout) == result_of(out)
+    assert done.stdout.count("\n}\n") == 1

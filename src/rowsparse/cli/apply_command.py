@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from rowsparse.cli.outcome import DONE
@@ -41,7 +42,11 @@ def run_apply(options: ApplyOptions) -> int:
                 columns = {column.name for column in model.columns}
                 wanted = {*columns, *model.targets, *model.identifiers_in(table)}
                 written = write_columns(stage, path, wanted, reading)
-    if not options.quiet:
+    if options.json:
+        from rowsparse.workflow.writing import applied_text
+
+        sys.stdout.write(applied_text(model, table, options.folder / written.name, score))
+    elif not options.quiet:
         from rowsparse.cli.printing import print_applied
 
         print_applied(model, table, options.folder, written, score)

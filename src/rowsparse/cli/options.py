@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 # Options that say where and how results are shown, not what they are: part of the command only.
-_NOT_SETTINGS = ("out", "force", "report", "quiet", "debug")
+_NOT_SETTINGS = ("out", "force", "report", "json", "quiet", "debug")
 
 
 class TargetKind(StrEnum):
@@ -176,6 +176,7 @@ Force = Annotated[
     bool, typer.Option("--force", help="Overwrite the results of an earlier run in that folder.")
 ]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
@@ -200,6 +201,7 @@ class ReadingOptions:
     by: By = None
     out: Out = None
     force: Force = False
+    json: Json = False
     quiet: Quiet = False
     debug: Debug = False
 

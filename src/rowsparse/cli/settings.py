@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "as_typed",
     "compare_settings",
     "flag",
     "path_settings",
@@ -91,6 +92,11 @@ def translated(sentence: str) -> str:
         sentence = re.sub(rf"\b{parameter}=(?=\w)", f"{flag(name)} ", sentence)
         sentence = re.sub(rf"\b{parameter} > ", f"{flag(name)} above ", sentence)
     return sentence
+
+
+def as_typed(warning: str) -> str:
+    """A warning of the workflow or of a selector, with flags."""
+    return with_flags(warning) if isinstance(warning, Message) else translated(warning)
 
 
 def _typed(setting: str, value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -56,7 +57,7 @@ def run_select(options: SelectOptions) -> int:
             if proof and result.proof is not None:
                 proof = write_proof(proof, result.proof, table, reading)
             written += _write_page(folder, page)
-    if not options.quiet:
+    if _shows_tables(options):
         from rowsparse.cli.printing import print_proof, print_selection
 
         print_selection(result, options.folder, written)
@@ -93,7 +94,7 @@ def run_compare(options: CompareOptions) -> int:
         page = _page(options, "comparison_page", result)
         with result_folder(options.folder) as folder:
             written = write_comparison(folder, result) + _write_page(folder, page)
-    if not options.quiet:
+    if _shows_tables(options):
         from rowsparse.cli.printing import print_comparison
 
         print_comparison(result, options.folder, written)
@@ -117,7 +118,7 @@ def run_path(options: PathOptions) -> int:
         page = _page(options, "path_page", result)
         with result_folder(options.folder) as folder:
             written = write_path(folder, result) + _write_page(folder, page)
-    if not options.quiet:
+    if _shows_tables(options):
         from rowsparse.cli.printing import print_path
 
         print_path(result, options.folder, written)
@@ -212,12 +213,12 @@ def _ignoring_errors(call: Callable[[], object]) -> None:
 
 def _recorded(result: Result, options: TableOptions, seconds: float) -> Result:
     """The result with the options of the command, the seconds of reading, and notes with flags."""
-    from rowsparse.cli.settings import translated, with_flags
+    from rowsparse.cli.settings import as_typed, with_flags
 
     return replace(
         result,
         data=replace(result.data, notes=tuple(map(with_flags, result.data.notes))),
-        warnings=tuple(map(translated, result.warnings)),
+        warnings=tuple(map(as_typed, result.warnings)),
         settings=_in_effect(options.record, result.settings),
         seconds={**result.seconds, "read": seconds},
     )
@@ -255,6 +256,13 @@ def _write_page(folder: Path, page: str | None) -> list[Path]:
     path = folder / "report.html"
     write_text(path, page)
     return [path]
+
+
+def _shows_tables(options: TableOptions) -> bool:
+    """Whether tables are to be printed; prints the result as JSON if that is asked for."""
+    if options.json:
+        sys.stdout.write((options.folder / "result.json").read_text(encoding="utf-8"))
+    return not (options.json or options.quiet)
 
 
 def _complain_of(warnings: tuple[str, ...]) -> None:

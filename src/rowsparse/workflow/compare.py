@@ -18,6 +18,7 @@ from rowsparse.workflow.cross_validation import (
     select_in_fold,
 )
 from rowsparse.workflow.folds import Splits, fold_notes, table_folds
+from rowsparse.workflow.leakage import find_leaks
 from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.plan import Plan, check_count, group_notes, make_plan
 from rowsparse.workflow.results import ComparisonResult, Verdict
@@ -85,14 +86,15 @@ def compare(
                 records += found
     progress("Comparing", 1.0)
     curve = SelectionCurve(records, table.task, "honest", d, metric)
+    leaks = find_leaks(plans[0])
     imbalance = imbalance_warning(table)
     return ComparisonResult(
-        data=replace(table.summary(), notes=tuple(notes)),
+        data=replace(table.summary(), notes=tuple(notes), leaks=leaks.names),
         curve=curve,
         settings=recorded(settings, {"methods": tuple(names), "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
-        warnings=(*_failures(curve), *([imbalance] if imbalance else [])),
+        warnings=(*leaks.sentences("drop"), *_failures(curve), *([imbalance] if imbalance else [])),
         verdict=_verdict(table, splits, curve),
     )
 

@@ -12,6 +12,7 @@ from rowsparse.selectors import topk_path
 from rowsparse.workflow.cross_validation import cross_validate, score_metric
 from rowsparse.workflow.feature_count import counts_up_to, score_curve
 from rowsparse.workflow.folds import fold_notes, table_folds
+from rowsparse.workflow.leakage import find_leaks
 from rowsparse.workflow.plan import Plan, make_plan
 from rowsparse.workflow.results import PathResult
 from rowsparse.workflow.run_log import (
@@ -88,6 +89,7 @@ def find_path(
         )
     curve = score_curve(validation.metric, validation.ks, validation.scores, n_folds=settings.cv)
     imbalance = imbalance_warning(table)
+    leaks = find_leaks(plan)
     # The path begins with the columns that are in every model alone.
     found_ks = path.ks - plan.n_adjusted
     first = int(np.searchsorted(found_ks, 1))
@@ -96,7 +98,11 @@ def find_path(
     for name, part in table.groups.items():
         names[int(part.min())] = name
     return PathResult(
-        data=replace(plan.table.summary(), notes=(*plan.table.notes, *fold_notes(table, settings))),
+        data=replace(
+            plan.table.summary(),
+            notes=(*plan.table.notes, *fold_notes(table, settings)),
+            leaks=leaks.names,
+        ),
         ks=tuple(found_ks[first:].tolist()),
         supports=tuple(
             np.setdiff1d(table.unit_of[support], beside) for support in path.supports[first:]
@@ -107,7 +113,7 @@ def find_path(
         settings=recorded(settings, {**_effective(plan), "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
-        warnings=(*found.sentences, *([imbalance] if imbalance else [])),
+        warnings=(*leaks.sentences(), *found.sentences, *([imbalance] if imbalance else [])),
         verdict=validation.verdict(table, splits, curve.chosen_k),
     )
 

@@ -55,6 +55,9 @@ class DataSummary:
         columns of categories encoded, values imputed.
     n_columns : int or None
         Columns that the features are encoded as; None if there are as many.
+    leaks : tuple of str
+        Columns that may hold what is to be predicted: they predict it alone, or follow the order
+        of the rows as it does.
     """
 
     source: str
@@ -67,6 +70,7 @@ class DataSummary:
     class_counts: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     n_columns: int | None = None
+    leaks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

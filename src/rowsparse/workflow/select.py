@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from rowsparse.workflow.feature_descriptions import (
 )
 from rowsparse.workflow.fit_model import fit_model
 from rowsparse.workflow.folds import Splits, fold_notes, table_folds
+from rowsparse.workflow.leakage import Leaks, find_leaks
 from rowsparse.workflow.messages import InputError, one_line, setting, shown
 from rowsparse.workflow.model import SavedModel
 from rowsparse.workflow.plan import Plan, make_plan
@@ -161,8 +163,16 @@ class _Run:
     warnings: dict[str, None] = field(default_factory=dict)
     converged: bool = True
 
+    @cached_property
+    def leaks(self) -> Leaks:
+        """Columns that may hold what is to be predicted."""
+        with self.timer.step("leakage"):
+            return find_leaks(self.plan)
+
     def result(self) -> SelectionResult:
         """Run all steps."""
+        for sentence in self.leaks.sentences():
+            self.warn(sentence)
         plan, table, k = self.plan, self.plan.table, self.settings.k
         validation, curve = self.validated()
         count = int(curve.chosen_k if curve is not None and k == "auto" else k)
@@ -185,6 +195,7 @@ class _Run:
             data=replace(
                 table.summary(),
                 n_features=plan.n_units,
+                leaks=self.leaks.names,
                 notes=(*table.notes, *fold_notes(table, self.settings)),
             ),
             method=plan.name,

@@ -18,9 +18,15 @@ from rowsparse._files import write_whole
 from rowsparse.workflow.cells import looks_numeric
 from rowsparse.workflow.model import MODEL_FILE, SavedModel
 from rowsparse.workflow.new_table import NewTable
-from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
+from rowsparse.workflow.results import (
+    ComparisonResult,
+    HoldoutScore,
+    PathResult,
+    SelectionResult,
+)
 
 __all__ = [
+    "applied_text",
     "write_comparison",
     "write_path",
     "write_predictions",
@@ -108,6 +114,25 @@ def write_predictions(out: Path, model: SavedModel, table: NewTable) -> Path:
     return _csv(out / "predictions.csv", header, zip(*columns, *predicted.T.tolist(), strict=True))
 
 
+def applied_text(
+    model: SavedModel, table: NewTable, path: Path, holdout: HoldoutScore | None
+) -> str:
+    """What a model made of another table, as JSON; with the predictions, if they were asked for."""
+    is_prediction = path.stem == "predictions"
+    record = {
+        "source": table.source,
+        "n_rows": table.n_rows,
+        "method": model.method,
+        "columns": [column.name for column in model.columns],
+        "not_used": model.check_columns(table),
+        "file": path,
+        "targets": model.targets,
+        "predictions": model.predict(table) if is_prediction else None,
+        "holdout": holdout and asdict(holdout),
+    }
+    return _json_text(record)
+
+
 def write_comparison(out: Path, result: ComparisonResult) -> list[Path]:
     """Write comparison.csv, with a row for each method, k, judge and fold, and result.json."""
     curve = result.curve
@@ -185,8 +210,12 @@ def _json(
         "warnings": result.warnings,
     }
     path = out / "result.json"
-    write_text(path, json.dumps(_plain(record), indent=1, ensure_ascii=False) + "\n")
+    write_text(path, _json_text(record))
     return path
+
+
+def _json_text(record: dict[str, Any]) -> str:
+    return json.dumps(_plain(record), indent=1, ensure_ascii=False) + "\n"
 
 
 def _plain(value: Any) -> Any:
