@@ -53,8 +53,7 @@ class TopK(LinearSelector):
     alpha : float or "auto", default="auto"
         Ridge, per sample: the weight of ||W||_F^2, or with the logistic loss of half of it, is
         ``alpha`` times the sum of the sample weights. It counts on standardised columns unless
-        ``standardize=False``. "auto" is 0.5 for the squared loss and 0.125 for the logistic one;
-        word counts want less.
+        ``standardize=False``. "auto" is 0.5 for the squared loss and 0.02 for the logistic one.
     loss : {"auto", "squared", "l21", "logistic"}, default="squared"
         "l21" sums the norms of the residuals of the samples instead of their squares, which
         bounds the influence of outliers; it has no ridge. "logistic", for classes and labels,
