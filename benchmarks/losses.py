@@ -38,7 +38,7 @@ from rowsparse.solvers.subset.rules import Rules
 CHOICE: tuple[str, ...] = ("prostate_ge", "srbct", "glioma", "lung", "lymphoma", "yale")
 CHOICE += ("pcmac", "basehock")
 CHECK: tuple[str, ...] = ("leu", "relathe", "lung_discrete", "jaffe", "arcene", "usps")
-CHECK += ("warppie10p", "umist", "carcinom")
+CHECK += ("warppie10p",)
 QUICK_CHOICE, QUICK_CHECK = ("srbct", "yale"), ("lung_discrete", "jaffe")
 # Larger sets are represented by so many of their samples, drawn by classes.
 MOST_SAMPLES = 300

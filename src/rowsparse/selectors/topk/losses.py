@@ -7,7 +7,7 @@ from rowsparse._parameters import Constraint, Either, Number, OneOf
 LOSSES = ("auto", "squared", "l21", "logistic")
 # Those that have paths over the number of features.
 PATH_LOSSES = ("auto", "squared", "logistic")
-# What alpha="auto" stands for; docs/guide.md says how these were chosen.
+# What alpha="auto" stands for; `python -m benchmarks losses` says how these were chosen.
 DEFAULT_ALPHAS = {"squared": 0.5, "l21": 0.0, "logistic": 0.02}
 # What alpha may be.
 ALPHA: Constraint = Either(Number(low=0.0), OneOf(("auto",)))
