@@ -28,7 +28,7 @@ def test_progress_is_shown_to_a_terminal_only(
 def test_plain_lines_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    clock = iter([0.0, 1.0, 3.0, 4.0, 6.0, 9.0, 0.0])
+    clock = iter([0.0, 1.0, 12.0, 13.0, 24.0, 39.0, 0.0])
     monkeypatch.setattr("rowsparse.cli.display.perf_counter", lambda: next(clock))
     with Display(quiet=False) as display:
         display("Reading")
@@ -36,6 +36,6 @@ def test_plain_lines_without_a_terminal(
         display("Folds", 0.5)
         display("Folds", 0.75)
         display("Folds", 0.75)
-    assert capsys.readouterr().err == "     3 s  Folds, 25 %\n     6 s  Folds, 75 %\n"
+    assert capsys.readouterr().err == "    12 s  Folds, 25 %\n    24 s  Folds, 75 %\n"
     with Display(quiet=True) as display:
         display("Reading")

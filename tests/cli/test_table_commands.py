@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from rowsparse import report
+from rowsparse.workflow.excel import read_excel
 from rowsparse.workflow.model import SavedModel
 
 from .commands import QUICK, frame, invoke, result_of, select
@@ -36,6 +37,7 @@ def test_select_prints_and_writes(data: Path) -> None:
         "model.json",
         "report.html",
         "result.json",
+        "settings.toml",
     ]
     assert (out / "report.html").read_text(encoding="utf-8").lower().startswith("<!doctype html")
 
@@ -134,6 +136,7 @@ def test_without_jinja2_all_but_the_report_is_written(
         "features.csv",
         "model.json",
         "result.json",
+        "settings.toml",
     ]
 
 
@@ -238,6 +241,7 @@ def test_compare(data: Path) -> None:
         "comparison.csv",
         "report.html",
         "result.json",
+        "settings.toml",
     ]
     rows = pl.read_csv(out / "comparison.csv")
     assert rows.height == 2 * 2 * 2 * 2
@@ -466,3 +470,28 @@ def test_json_and_nothing_else(data: Path, words: tuple[str, ...]) -> None:
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) == result_of(out)
     assert done.stdout.count("\n}\n") == 1
+
+
+def test_tables_as_workbooks(data: Path) -> None:
+    pytest.importorskip("fastexcel")
+    pytest.importorskip("xlsxwriter")
+    renamed = frame().rename({"f1": "=1+1"})
+    renamed.write_csv(data)
+    done = select(data, "--format", "xlsx", "--transform", "--no-report")
+    assert done.exit_code == 0, done.output
+    out = data.parent / "out"
+    assert {path.name for path in out.iterdir()} >= {"features.xlsx", "reduced.xlsx"}
+    names = [item["name"] for item in result_of(out)["features"]]
+    assert "=1+1" in names
+    assert read_excel(out / "features.xlsx")[0]["feature"].to_list() == names
+    assert "=1+1" in read_excel(out / "reduced.xlsx")[0].columns
+    assert "earlier run" in select(data, "--format", "xlsx").stderr
+    done = invoke("apply", out, data, "--predict", "--format", "xlsx", "--out", out / "new")
+    assert done.exit_code == 0, done.output
+    assert read_excel(out / "new" / "predictions.xlsx")[0].height == 60
+    for words in (("compare", "-k", "2"), ("path", "--k-max", "2")):
+        more = ("-t", "outcome", "--cv", "2", "--no-report", "--format", "xlsx", "--out", out / "x")
+        done = invoke(words[0], data, *words[1:], *more, "--force", "-q")
+        assert done.exit_code == 0, done.output
+    assert (out / "x" / "path.xlsx").exists()
+    assert not (out / "x" / "comparison.xlsx").exists()

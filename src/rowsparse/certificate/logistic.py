@@ -21,8 +21,6 @@ _EPS = float(np.finfo(np.float64).eps)
 _BATCH_ENTRIES = 1 << 18
 # Newton steps, halvings of one of them, and the decrease at which they end, relative to the loss.
 _STEPS, _HALVINGS, _TOL = 60, 40, 1e-9
-# Halvings of the interval of an intercept.
-_BISECTIONS = 120
 
 
 class LogisticBounds:
@@ -99,11 +97,13 @@ class LogisticBounds:
         """By bisection, the intercepts with which the sums of P are those of T."""
         null = self._null()
         low, high = null - F.max(axis=-1), null - F.min(axis=-1)
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + high)
+        middle = 0.5 * (low + high)
+        # Until hardly a float is left between the ends.
+        while np.any(high - low > 2.0 * _EPS * np.maximum(np.abs(low), np.abs(high)) + _EPS):
             P = _probability(self.sign * (F + middle[..., None]))
             above = (self.sign * P) @ self.omega > 0.0
             low, high = np.where(above, low, middle), np.where(above, middle, high)
+            middle = 0.5 * (low + high)
         return np.asarray(middle)
 
     def _null(self) -> Array:

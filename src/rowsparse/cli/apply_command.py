@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rowsparse.cli.outcome import DONE
 from rowsparse.cli.standard_input import input_file
+from rowsparse.cli.table_commands import check_output
 
 if TYPE_CHECKING:
     from rowsparse.cli.options import ApplyOptions
@@ -20,11 +21,11 @@ def run_apply(options: ApplyOptions) -> int:
     from rowsparse.workflow.model import SavedModel
     from rowsparse.workflow.new_table import open_table
     from rowsparse.workflow.reduced_table import write_columns
-    from rowsparse.workflow.result_folder import check_folder, result_folder
+    from rowsparse.workflow.result_folder import result_folder
     from rowsparse.workflow.writing import write_predictions
 
     reading = reading_settings(options)
-    check_folder(options.folder, options.data, force=options.force)
+    check_output(options)
     model = SavedModel.load(options.result)
     with input_file(options.data) as path:
         table = open_table(path, reading)
@@ -32,7 +33,7 @@ def run_apply(options: ApplyOptions) -> int:
         score = None
         with result_folder(options.folder) as stage:
             if options.predict:
-                written = write_predictions(stage, model, table)
+                written = write_predictions(stage, model, table, options.table_format)
                 if set(model.targets) <= set(table.target_names):
                     from rowsparse.workflow.holdout import score_holdout
 
@@ -41,7 +42,7 @@ def run_apply(options: ApplyOptions) -> int:
             else:
                 columns = {column.name for column in model.columns}
                 wanted = {*columns, *model.targets, *model.identifiers_in(table)}
-                written = write_columns(stage, path, wanted, reading)
+                written = write_columns(stage, path, wanted, reading, options.format)
     if options.json:
         from rowsparse.workflow.writing import applied_text
 

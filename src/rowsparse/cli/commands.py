@@ -11,13 +11,12 @@ from rowsparse.cli.apply_command import run_apply
 from rowsparse.cli.options import (
     ApplyOptions,
     CompareOptions,
-    Data,
-    Debug,
     PathOptions,
     ReadingOptions,
     SelectOptions,
 )
 from rowsparse.cli.outcome import ended
+from rowsparse.cli.parameters import Data, Debug
 from rowsparse.cli.table_commands import run_compare, run_path, run_select, run_verify
 
 __all__ = ["make_app"]

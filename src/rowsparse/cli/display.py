@@ -12,13 +12,13 @@ from rowsparse.cli.outcome import complain
 __all__ = ["Display"]
 
 # Seconds between two plain lines, and before the first.
-_SECONDS_BETWEEN = 2.0
+_SECONDS_BETWEEN = 10.0
 
 
 class Display:
     """A spinner, what is being done, a bar where the share is known, and the seconds so far.
 
-    Where standard error is no terminal, a plain line tells the step every few seconds, if it is
+    Where standard error is no terminal, a plain line tells the step every ten seconds, if it is
     another one. Nothing is shown with ``quiet``.
     """
 

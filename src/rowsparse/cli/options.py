@@ -1,4 +1,4 @@
-"""The options of the commands on a table, as typer reads them."""
+"""The options of the commands on a table."""
 
 import shlex
 from dataclasses import dataclass, fields
@@ -8,13 +8,48 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from rowsparse.cli import completion
+from rowsparse.cli.parameters import (
+    Adjust,
+    Alpha,
+    By,
+    Clip,
+    Data,
+    Debug,
+    Drop,
+    DropMissingTarget,
+    Exclude,
+    Folds,
+    Force,
+    Format,
+    GroupsColumn,
+    Impute,
+    Include,
+    Jobs,
+    Json,
+    KMax,
+    Labels,
+    LossName,
+    Metric,
+    NaValues,
+    Out,
+    Query,
+    Quiet,
+    Repeats,
+    Report,
+    Seed,
+    Settings,
+    TableFormat,
+    Target,
+    TargetKind,
+    Task,
+    Transpose,
+)
 from rowsparse.cli.standard_input import STANDARD_INPUT
 
 __all__ = [
     "ApplyOptions",
     "CompareOptions",
-    "Data",
-    "Debug",
     "PathOptions",
     "ReadingOptions",
     "SelectOptions",
@@ -22,163 +57,7 @@ __all__ = [
 ]
 
 # Options that say where and how results are shown, not what they are: part of the command only.
-_NOT_SETTINGS = ("out", "force", "report", "json", "quiet", "debug")
-
-
-class TargetKind(StrEnum):
-    """What the target holds."""
-
-    auto = "auto"
-    classification = "classification"
-    multilabel = "multilabel"
-    regression = "regression"
-
-
-class Loss(StrEnum):
-    """What TopK minimises."""
-
-    auto = "auto"
-    squared = "squared"
-    l21 = "l21"
-    logistic = "logistic"
-
-
-class ImputeMethod(StrEnum):
-    """What replaces a missing value."""
-
-    median = "median"
-    mean = "mean"
-    most_frequent = "most_frequent"
-
-
-Data = Annotated[
-    Path,
-    typer.Argument(
-        help="The table: .csv, .tsv (also .gz), .xlsx, .parquet, .arrow, .feather, .npz, .mat or "
-        ".h5ad; - for standard input.",
-        show_default=False,
-    ),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--target",
-        "-t",
-        help="Column to predict; several as 'a,b,c' or 'label_*'.",
-        show_default=False,
-    ),
-]
-Drop = Annotated[str | None, typer.Option(help="Columns to leave out.", show_default=False)]
-DropMissingTarget = Annotated[
-    bool,
-    typer.Option("--drop-missing-target", help="Leave rows out that have no value of the target."),
-]
-Task = Annotated[TargetKind, typer.Option(help="What the target holds.")]
-Impute = Annotated[
-    ImputeMethod | None,
-    typer.Option(help="Fill missing values; otherwise they are refused.", show_default=False),
-]
-NaValues = Annotated[
-    str | None,
-    typer.Option(
-        help="Cells that are missing values, as in '<LOD,ND', besides NA and the like.",
-        show_default=False,
-    ),
-]
-Transpose = Annotated[
-    bool,
-    typer.Option("--transpose", help="The table has a row for each feature, its name first."),
-]
-Labels = Annotated[
-    Path | None,
-    typer.Option(help="Another file with the column to predict; see --by.", show_default=False),
-]
-By = Annotated[
-    str | None,
-    typer.Option(
-        help="Column with the names of the samples, in the table and in --labels.",
-        show_default=False,
-    ),
-]
-Include = Annotated[
-    str | None, typer.Option(help="Columns that must be selected.", show_default=False)
-]
-Exclude = Annotated[
-    str | None, typer.Option(help="Columns that must not be selected.", show_default=False)
-]
-Adjust = Annotated[
-    str | None,
-    typer.Option(
-        help="Columns in every model that do not count, as in age,sex.", show_default=False
-    ),
-]
-Alpha = Annotated[
-    float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
-]
-LossName = Annotated[
-    Loss | None,
-    typer.Option(
-        "--loss",
-        help="What TopK minimises; auto: logistic for classes and labels, squared for numbers.",
-        show_default=False,
-    ),
-]
-Clip = Annotated[
-    float | None,
-    typer.Option(
-        help="Limit for standardised columns, so that extreme values weigh less; try 2 for word "
-        "counts.",
-        show_default=False,
-    ),
-]
-Folds = Annotated[int, typer.Option("--cv", help="Number of folds of the cross-validation.")]
-Repeats = Annotated[int, typer.Option(help="How often the folds are drawn.")]
-GroupsColumn = Annotated[
-    str | None,
-    typer.Option(
-        help="Column such as the patient: rows of one value stay together in folds.",
-        show_default=False,
-    ),
-]
-KMax = Annotated[int, typer.Option("--k-max", help="The largest number of features to try.")]
-Metric = Annotated[
-    str | None,
-    typer.Option(
-        help="Score: accuracy, balanced_accuracy, macro_f1 or r2; by default the first that the "
-        "target has (macro_f1 for labels).",
-        show_default=False,
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.", min=0)]
-Jobs = Annotated[
-    int | None,
-    typer.Option(help="Number of threads; the answer is the same.", min=1, show_default=False),
-]
-
-
-def _named_folder(text: str) -> Path:
-    """A folder; an empty name would be the current one."""
-    if not text.strip():
-        raise typer.BadParameter("name a folder, as in --out results, or leave the option out.")
-    return Path(text)
-
-
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        parser=_named_folder,
-        metavar="DIR",
-        help="Folder for the results; named after the table if not given.",
-        show_default=False,
-    ),
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Overwrite the results of an earlier run in that folder.")
-]
-Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+_NOT_SETTINGS = ("settings", "out", "format", "force", "report", "json", "quiet", "debug")
 
 
 def _default_folder(table: Path, command: str) -> Path:
@@ -197,13 +76,20 @@ class ReadingOptions:
     data: Data
     na_values: NaValues = None
     transpose: Transpose = False
+    query: Query = None
     labels: Labels = None
     by: By = None
     out: Out = None
+    format: Format = None
     force: Force = False
     json: Json = False
     quiet: Quiet = False
     debug: Debug = False
+
+    @property
+    def table_format(self) -> str:
+        """What tables are written as."""
+        return str(self.format or TableFormat.csv)
 
     @property
     def folder(self) -> Path:
@@ -258,6 +144,7 @@ class TableOptions(ReadingOptions):
     metric: Metric = None
     seed: Seed = 0
     jobs: Jobs = None
+    settings: Settings = None
     report: Report = True
 
     @property
@@ -268,7 +155,7 @@ class TableOptions(ReadingOptions):
         words = ["rowsparse", self.command, str(self.data)]
         chosen: dict[str, Any] = {}
         for option in self.in_order():
-            if option == "data":
+            if option in ("data", "settings"):
                 continue
             value = getattr(self, option)
             if option not in _NOT_SETTINGS:
@@ -296,7 +183,9 @@ class SelectOptions(TableOptions):
             "-k", help="Number of features, or 'auto': by cross-validation.", show_default=False
         ),
     ]
-    method: Annotated[str, typer.Option(help="See 'rowsparse methods'.")] = "topk"
+    method: Annotated[
+        str, typer.Option(help="See 'rowsparse methods'.", autocompletion=completion.methods)
+    ] = "topk"
     certify: Annotated[
         bool, typer.Option("--certify", help="Prove how close to the best choice it is.")
     ] = False
@@ -356,6 +245,7 @@ class CompareOptions(TableOptions):
         typer.Option(
             help="Methods, as in topk,rfs,relieff, or 'all'; see 'rowsparse methods'.",
             show_default=False,
+            autocompletion=completion.several_methods,
         ),
     ] = None
     loss: LossName = None

@@ -114,6 +114,7 @@ def reading_settings(options: ReadingOptions) -> TableSettings:
     return TableSettings(
         na_values=options.na_values,
         transpose=options.transpose,
+        query=options.query,
         labels=None if options.labels is None else str(options.labels),
         by=options.by,
     )

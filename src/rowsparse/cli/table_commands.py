@@ -17,13 +17,19 @@ from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
 from rowsparse.cli.standard_input import input_file
 
 if TYPE_CHECKING:
-    from rowsparse.cli.options import CompareOptions, PathOptions, SelectOptions, TableOptions
+    from rowsparse.cli.options import (
+        CompareOptions,
+        PathOptions,
+        ReadingOptions,
+        SelectOptions,
+        TableOptions,
+    )
     from rowsparse.workflow.new_table import NewTable
     from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
     from rowsparse.workflow.settings import TableSettings
     from rowsparse.workflow.table import Table
 
-__all__ = ["run_compare", "run_path", "run_select", "run_verify"]
+__all__ = ["check_output", "run_compare", "run_path", "run_select", "run_verify"]
 
 Result = TypeVar("Result", "SelectionResult", "ComparisonResult", "PathResult")
 
@@ -34,7 +40,7 @@ def run_select(options: SelectOptions) -> int:
 
     settings = select_settings(options)
     reading = table_settings(options, keep_all=settings.image_shape is not None)
-    _check_folder(options)
+    check_output(options)
     with _inputs(options) as (data, display):
         table, seconds = _read(data, reading, display, "select")
         holdout = options.holdout and _read_holdout(options.holdout, table)
@@ -51,12 +57,12 @@ def run_select(options: SelectOptions) -> int:
         page = _page(options, "selection_page", result)
         proof = options.proof
         with result_folder(options.folder) as folder:
-            written = write_selection(folder, result)
+            written = write_selection(folder, result, options.table_format)
             if options.transform:
-                written.append(write_reduced(folder, table, result))
+                written.append(write_reduced(folder, table, result, options.format))
             if proof and result.proof is not None:
                 proof = write_proof(proof, result.proof, table, reading)
-            written += _write_page(folder, page)
+            written += _write_texts(folder, page, options)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_proof, print_selection
 
@@ -83,7 +89,7 @@ def run_compare(options: CompareOptions) -> int:
     from rowsparse.cli.settings import compare_settings, table_settings
 
     settings = compare_settings(options)
-    _check_folder(options)
+    check_output(options)
     with _inputs(options) as (data, display):
         table, seconds = _read(data, table_settings(options), display, "compare")
         from rowsparse.workflow.compare import compare
@@ -93,7 +99,8 @@ def run_compare(options: CompareOptions) -> int:
         result = _recorded(compare(table, settings, progress=display), options, seconds)
         page = _page(options, "comparison_page", result)
         with result_folder(options.folder) as folder:
-            written = write_comparison(folder, result) + _write_page(folder, page)
+            written = write_comparison(folder, result, options.table_format)
+            written += _write_texts(folder, page, options)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_comparison
 
@@ -107,7 +114,7 @@ def run_path(options: PathOptions) -> int:
     from rowsparse.cli.settings import path_settings, table_settings
 
     settings = path_settings(options)
-    _check_folder(options)
+    check_output(options)
     with _inputs(options) as (data, display):
         table, seconds = _read(data, table_settings(options), display, "path")
         from rowsparse.workflow.path import find_path
@@ -117,7 +124,8 @@ def run_path(options: PathOptions) -> int:
         result = _recorded(find_path(table, settings, progress=display), options, seconds)
         page = _page(options, "path_page", result)
         with result_folder(options.folder) as folder:
-            written = write_path(folder, result) + _write_page(folder, page)
+            written = write_path(folder, result, options.table_format)
+            written += _write_texts(folder, page, options)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_path
 
@@ -138,8 +146,12 @@ def _inputs(options: TableOptions) -> Iterator[tuple[Path, Display]]:
         yield data, display
 
 
-def _check_folder(options: TableOptions) -> None:
-    """Refuse the folder for the results before the work begins."""
+def check_output(options: ReadingOptions) -> None:
+    """Refuse the folder and the format for the results before the work begins."""
+    if options.table_format == "xlsx":
+        from rowsparse.workflow.excel import require_xlsxwriter
+
+        require_xlsxwriter()
     from rowsparse.workflow.result_folder import check_folder
 
     check_folder(options.folder, options.data, force=options.force)
@@ -248,14 +260,16 @@ def _page(options: TableOptions, function: str, result: object) -> str | None:
     return page
 
 
-def _write_page(folder: Path, page: str | None) -> list[Path]:
+def _write_texts(folder: Path, page: str | None, options: TableOptions) -> list[Path]:
+    """Write the report, if there is one, and the settings of the run."""
+    from rowsparse.cli.settings_file import SETTINGS_FILE, settings_text
     from rowsparse.workflow.writing import write_text
 
-    if page is None:
-        return []
-    path = folder / "report.html"
-    write_text(path, page)
-    return [path]
+    texts = {"report.html": page, SETTINGS_FILE: settings_text(options)}
+    written = {folder / name: text for name, text in texts.items() if text is not None}
+    for path, text in written.items():
+        write_text(path, text)
+    return list(written)
 
 
 def _shows_tables(options: TableOptions) -> bool:

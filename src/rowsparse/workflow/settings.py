@@ -51,6 +51,8 @@ class TableSettings:
         as NA.
     transpose : bool, default=False
         The file has a row for each feature, with its name first, and a column for each sample.
+    query : str, optional
+        SQL that makes the table of what the file holds, which it calls ``data``.
     labels : str, optional
         Another file with columns to predict, joined with the table.
     by : str, optional
@@ -66,6 +68,7 @@ class TableSettings:
     impute: str | None = None
     na_values: str | None = None
     transpose: bool = False
+    query: str | None = None
     labels: str | None = None
     by: str | None = None
     groups_column: str | None = None

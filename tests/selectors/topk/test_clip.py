@@ -38,6 +38,7 @@ OPTIONS = [
     {"loss": "logistic", "alpha": 0.05, "n_restarts": 0},
     {"feature_groups": [[0, 5], [1, 2]]},
     {"certify": True, "alpha": 0.1},
+    {"certify": True, "alpha": 0.125, "loss": "logistic", "n_restarts": 0},
 ]
 
 
@@ -96,8 +97,8 @@ def test_the_proof_is_about_the_clipped_columns_and_holds(alpha, make, tmp_path)
     X, y = counts(d=8)
     X[:, 7] = -2 * X[:, 6]  # without a ridge one of the two is left out
     X = make(X)
-    selector = TopK(2, clip=1.0, alpha=alpha, certify=True, keep_proof=True, random_state=0)
-    selector.fit(X, y)
+    options = {"loss": "squared", "alpha": alpha, "certify": True, "keep_proof": True}
+    selector = TopK(2, clip=1.0, random_state=0, **options).fit(X, y)
     Z, Y = by_hand(np.asarray(X.todense() if sp.issparse(X) else X), 1.0), np.eye(3)[y]
     objectives = []
     for S in combinations(range(8), 2):

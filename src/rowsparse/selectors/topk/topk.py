@@ -64,7 +64,11 @@ class TopK(LinearSelector):
         For ``loss="l21"``: weight of the sum of the row norms of W.
     {constraints}
     n_restarts : int, default=20
-        Starts after the first.
+        Starts after the first; 0 is greedy growth and exchange alone. With the squared loss the
+        search goes on where better choices are likely: if fewer than two of the starts, those
+        that keep more than half of a choice not counted, end at the best one. More starts then
+        follow, which also exchange at a loss and join good choices, until ``n_restarts`` of them
+        in a row find nothing better; in all there are at most ten times ``n_restarts``.
     certify : bool, default=False
         Whether to prove how far from the least objective the answer can be, by branch and
         bound; a better choice that turns up on the way is taken. For the squared and the

@@ -17,7 +17,7 @@ from rowsparse.solvers.losses.logistic import LogisticLoss
 from rowsparse.solvers.proof.relaxation import Relaxation, RelaxedPoint
 
 # Tolerance of the fits, relative to the loss of choosing nothing. The last Newton step squares it.
-_FIT_TOL = 1e-6
+_FIT_TOL = 1e-5
 # Share of the ridge added to it, so that rounding cannot make a matrix singular.
 _DAMPING = 1e-10
 

@@ -11,7 +11,7 @@ the exchange of i for p, all coefficients refitted, lowers it by (a_p - g_i + 2 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from copy import copy
 from typing import Literal, NamedTuple
 
@@ -325,16 +325,23 @@ class SupportState:
         return gains
 
     def best_exchange(
-        self, min_gain: float, allowed: Mask, *, fixed: int = 0, effort: Effort = "best"
+        self,
+        min_gain: float,
+        allowed: Mask,
+        *,
+        fixed: int = 0,
+        held: Container[int] = (),
+        effort: Effort = "best",
     ) -> Exchange | None:
         """The exchange that gains most, if that is more than ``min_gain``; ties to low indices.
 
-        Only features ``allowed`` come in and the first ``fixed`` of the basis stay. A column is
-        scored only if a bound on its exchanges is above the best of those scored before. Of the
+        Only features ``allowed`` come in; the first ``fixed`` of the basis stay, and so do those
+        that are ``held``. ``min_gain`` may be negative: the loss is then least. A column is scored
+        only if a bound on its exchanges is above the best of those scored before. Of the
         efforts, "quick" stops after the columns with the highest bounds if one of them gains, and
         "glance" always does.
         """
-        slots = np.arange(fixed, len(self.basis))
+        slots = np.array([i for i in range(fixed, len(self.basis)) if self.basis[i] not in held])
         if slots.size == 0:
             return None
         added = self._gains()
@@ -342,7 +349,7 @@ class SupportState:
         added[self.basis] = 0.0
         costs = np.einsum("ic,ic->i", self.V, self.V)[slots] / np.diag(self.M)[slots]
         bound = self._exchange_bound(added, float(costs.min()))
-        columns = np.flatnonzero(bound > min_gain)
+        columns = np.flatnonzero((bound > min_gain) & (added > 0))
         slack = _TIE * self.problem.total
         best, tops, scored = min_gain, np.empty(0), columns[:0]
         size = _FIRST
