@@ -17,6 +17,7 @@ NAMES = (
     "search",
     "proofs",
     "passes",
+    "scale",
     "accuracy",
     "logistic",
     "logistic_proofs",

@@ -70,6 +70,7 @@ def test_covariates_have_a_table_of_their_own(data: Path) -> None:
     done = select(data, "--adjust", "f0")
     assert done.exit_code == 0, done.output
     assert "In every model, and not counted" in done.stdout
+    assert "with these 3 features and the covariates, a simple linear model" in done.stdout
     assert "Coefficient of ill" in done.stdout
     assert "With the covariates alone, the accuracy is 0." in done.stdout
     record = result_of(data.parent / "out")

@@ -495,3 +495,25 @@ def test_tables_as_workbooks(data: Path) -> None:
         assert done.exit_code == 0, done.output
     assert (out / "x" / "path.xlsx").exists()
     assert not (out / "x" / "comparison.xlsx").exists()
+
+
+def test_a_table_in_blocks_gives_the_features_of_the_whole(data: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = data.parent / "table.parquet"
+    pl.read_csv(data).write_parquet(path)
+    common = ("--target", "outcome", "-k", 3, "--drop", "sample", *QUICK)
+    for more in ((), ("--stream",)):
+        out = data.parent / f"out{len(more)}"
+        done = invoke("select", path, *common, *more, "--out", out)
+        assert done.exit_code == 0, done.output
+    chosen = [
+        {
+            feature["name"]
+            for feature in json.loads((data.parent / name / "result.json").read_text())["features"]
+        }
+        for name in ("out0", "out1")
+    ]
+    assert chosen[0] == chosen[1]
+    refused = invoke("select", path, *common, "--stream", "--transform", "--out", data.parent / "o")
+    assert refused.exit_code == 2
+    assert "--transform needs the whole table in memory: leave out --stream." in refused.stderr

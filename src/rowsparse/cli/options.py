@@ -230,6 +230,14 @@ class SelectOptions(TableOptions):
     transform: Annotated[bool, typer.Option("--transform", help="Write the reduced table too.")] = (
         False
     )
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="Read the Parquet file in blocks; one that takes more than a quarter of memory "
+            "always is.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -144,7 +144,8 @@ def score_sentence(result: SelectionResult) -> str:
     if not math.isfinite(result.score):
         return "How well they predict new samples was not measured."
     selected = features(result.k, len(result.features))
-    which = "that feature alone" if result.k == 1 else f"these {selected} alone"
+    which = "that feature" if result.k == 1 else f"these {selected}"
+    which += " and the covariates" if result.covariates else " alone"
     metric, found = result.metric, verdict_words(result.verdict)
     start = f"{found[0].upper()}{found[1:]}: with {which}" if found else f"With {which}"
     plus_minus = spread(metric, result.score_sd)

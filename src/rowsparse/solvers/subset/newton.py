@@ -144,8 +144,10 @@ class TargetModels:
             self.diagonal -= sums * self.mean
         self.A_SS = self.C[:, :, support] + ridge * np.eye(k)
         self.M = np.linalg.inv(_damped(self.A_SS.copy()))
-        self.T = self.M @ self.C
-        self.s = self.diagonal - np.einsum("cij,cij->cj", self.C, self.T)
+        # Where all predictions are certain there is no curvature: such a model proposes nothing.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.T = self.M @ self.C
+            self.s = self.diagonal - np.einsum("cij,cij->cj", self.C, self.T)
 
     @property
     def _pivots(self) -> Array:
