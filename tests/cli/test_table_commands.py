@@ -438,6 +438,18 @@ def test_a_process_that_is_stopped_leaves_nothing(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.npz"]
 
 
+def test_the_loss_is_an_option_and_is_said_in_the_report(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = invoke("select", data, "-t", "outcome", "-k", "2", "--loss", "logistic", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert result_of(out)["settings"]["loss"] == "logistic"
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "The objective is the logistic loss of a linear model" in page
+    refused = invoke("path", data, "-t", "outcome", "--loss", "l21", "--out", tmp_path / "no")
+    assert refused.exit_code == 2
+    assert "--loss must be one of 'auto', 'squared', 'logistic'" in refused.stderr
+
+
 def test_rows_without_a_target_are_left_out_of_the_holdout_too(data: Path) -> None:
     some = pl.when(pl.int_range(60) > 4).then("outcome").alias("outcome")
     other = data.with_name("other.csv")

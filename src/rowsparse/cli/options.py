@@ -30,6 +30,7 @@ from rowsparse.cli.parameters import (
     Json,
     KMax,
     Labels,
+    LossName,
     Metric,
     NaValues,
     Out,
@@ -211,6 +212,7 @@ class SelectOptions(TableOptions):
         float | None,
         typer.Option(help="Seconds for search and proof; 10 with --certify.", show_default=False),
     ] = None
+    loss: LossName = None
     alpha: Alpha = None
     clip: Clip = None
     include: Include = None
@@ -266,6 +268,7 @@ class CompareOptions(TableOptions):
             autocompletion=completion.several_methods,
         ),
     ] = None
+    loss: LossName = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,6 +277,7 @@ class PathOptions(TableOptions):
 
     command: ClassVar[str] = "path"
     k_max: KMax = 30
+    loss: LossName = None
     alpha: Alpha = None
     clip: Clip = None
     include: Include = None

@@ -30,6 +30,7 @@ __all__ = [
     "Json",
     "KMax",
     "Labels",
+    "LossName",
     "Metric",
     "NaValues",
     "Out",
@@ -54,6 +55,15 @@ class TargetKind(StrEnum):
     classification = "classification"
     multilabel = "multilabel"
     regression = "regression"
+
+
+class Loss(StrEnum):
+    """What TopK minimises."""
+
+    auto = "auto"
+    squared = "squared"
+    l21 = "l21"
+    logistic = "logistic"
 
 
 class ImputeMethod(StrEnum):
@@ -160,6 +170,14 @@ Adjust = Annotated[
 ]
 Alpha = Annotated[
     float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
+]
+LossName = Annotated[
+    Loss | None,
+    typer.Option(
+        "--loss",
+        help="What TopK minimises; auto: logistic for classes and labels, squared for numbers.",
+        show_default=False,
+    ),
 ]
 Clip = Annotated[
     float | None,

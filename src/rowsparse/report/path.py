@@ -15,6 +15,7 @@ from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart
 from rowsparse.report.names import repeated
 from rowsparse.report.numbers import best_word, metric_name, number, score
+from rowsparse.report.objective import minimised
 from rowsparse.report.page import Tile, render
 from rowsparse.report.strips import Strips, runs
 from rowsparse.report.svg import Svg
@@ -70,6 +71,7 @@ def path_page(result: PathResult) -> str:
         scores=k_curve(result.curve, "suggested"),
         curve_words=score_words.curve_sentence(result.curve),
         objectives=_objectives(result),
+        minimised=minimised(result.settings),
     )
 
 

@@ -26,6 +26,7 @@ from rowsparse.report.numbers import (
     score,
     spread,
 )
+from rowsparse.report.objective import minimised
 from rowsparse.report.page import Tile, render
 from rowsparse.report.pixels import pixel_picture
 from rowsparse.report.roc import roc_chart
@@ -97,6 +98,7 @@ def selection_page(result: SelectionResult) -> str:
         stability=_stability(result),
         progress=charts.get("search"),
         progress_words=search_words.progress_sentence(result.progress) if result.progress else "",
+        minimised=minimised(result.settings),
         has_bounds=any(map(math.isfinite, _bounds(result.progress))),
         confusion=_confusion(confusion) if confusion else None,
         confusion_words=score_words.confusion_sentence(confusion) if confusion else "",

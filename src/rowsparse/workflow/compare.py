@@ -21,6 +21,7 @@ from rowsparse.workflow.cross_validation import (
 )
 from rowsparse.workflow.folds import Splits, fold_notes, table_folds
 from rowsparse.workflow.leakage import find_leaks
+from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.plan import Plan, check_count, group_notes, make_plan
 from rowsparse.workflow.results import ComparisonResult, Verdict
 from rowsparse.workflow.run_log import ProgressCallback, StepTimer, recorded, silent, versions
@@ -61,7 +62,14 @@ def compare(
     timer = StepTimer()
     d = table.X.shape[1]
     names, missing = _method_names(table, settings.methods)
-    chosen = [MethodSettings(method=name, adjust=settings.adjust) for name in names]
+    if settings.loss is not None and "topk" not in names:
+        raise InputError(
+            f"{setting('loss')} is for topk, which is not among the methods: leave it out."
+        )
+    losses = {"topk": settings.loss}
+    chosen = [
+        MethodSettings(method=name, loss=losses.get(name), adjust=settings.adjust) for name in names
+    ]
     plans = [make_plan(table, method, settings.seed) for method in chosen]
     for k in settings.k:
         check_count(k, d - len(plans[0].adjusted))

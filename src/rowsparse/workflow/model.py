@@ -93,7 +93,8 @@ class SavedModel:
     judge : LinearModel
         Fitted to the standardised features of all samples; it predicts.
     selector : LinearModel or None
-        The selector's own coefficients of the features as they are, with the rule "values".
+        The selector's own coefficients of the features as they are; the rule is "values", or for
+        the logistic loss of TopK that of its classes or labels.
 
     Examples
     --------
