@@ -22,6 +22,7 @@ NAMES = (
     "logistic",
     "logistic_proofs",
     "clipping",
+    "losses",
     "filters",
     "relief",
     "runner",

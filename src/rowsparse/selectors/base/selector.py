@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -24,6 +25,7 @@ from rowsparse.selectors.base.problem import LinearProblem, linear_problem, why_
 from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.sample import ALL_CONSTANT, Sample, number_to_select, read_sample
 from rowsparse.selectors.base.state import forget_last_fit, unchanged_on_error
+from rowsparse.selectors.base.summary import summary_html
 from rowsparse.solvers.filters.relevance import AGGREGATES
 from rowsparse.solvers.solution import Solution, ranking_from_scores, relative_gap
 from rowsparse.streams import RowBlocks
@@ -55,6 +57,21 @@ class SupportMixin(SelectorMixin):  # type: ignore[misc]
         tags.target_tags.multi_output = self.tasks != ("classification",)
         tags.target_tags.single_output = True
         return tags
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """For notebooks: scikit-learn's diagram, after a fit with a summary above it."""
+        diagram = super()._repr_html_
+        return lambda: self._summary() + str(diagram())
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._summary() + bundle["text/html"]
+        return bundle
+
+    def _summary(self) -> str:
+        return summary_html(self) if hasattr(self, "support_") else ""
 
 
 class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]

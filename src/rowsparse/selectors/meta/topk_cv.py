@@ -31,9 +31,9 @@ from rowsparse.selectors.meta.cross_validation import (
     score_fold,
 )
 from rowsparse.selectors.meta.moments_validation import score_moments
+from rowsparse.selectors.topk.losses import ALPHA, PATH_LOSSES, effective_alpha
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, as_path
 from rowsparse.selectors.topk.path_problem import (
-    PATH_LOSSES,
     PathProblem,
     moments_path_problem,
     path_problem,
@@ -82,9 +82,9 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     k_max : int, optional
         The largest number of features to try. None tries 30, or all if there are fewer.
-    alpha : float, default=0.5
+    alpha : float or "auto", default="auto"
         Ridge, per sample, as in :class:`TopK`.
-    loss : {"squared", "logistic"}, default="squared"
+    loss : {"auto", "squared", "logistic"}, default="squared"
         As in :class:`TopK`.
     alphas : list of float, optional
         Ridges to choose from, instead of ``alpha``.
@@ -120,6 +120,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_features_, alpha_ : int, float
         What was chosen; with ``feature_groups``, the number of groups.
+    loss_ : str
+        The loss that took effect.
     cv_results_ : dict of arrays
         "n_features" and "alpha" of each candidate, "mean_test_score", "std_test_score" and
         "split0_test_score", ...; for rule "ebic" the values "ebic" in place of scores.
@@ -154,7 +156,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
 
     allowed: ClassVar[Allowed] = {
         "k_max": Number(low=1, integer=True, optional=True),
-        "alpha": Number(low=0.0),
+        "alpha": ALPHA,
         "loss": OneOf(PATH_LOSSES),
         "alphas": Several(Number(low=0.0), least=1, optional=True),
         "cv": Such("an integer of at least 2, a splitter, an iterable", _is_cv, optional=True),
@@ -169,7 +171,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self,
         k_max: int | None = None,
         *,
-        alpha: float = 0.5,
+        alpha: float | str = "auto",
         loss: str = "squared",
         alphas: Any = None,
         cv: Any = 5,
@@ -234,10 +236,10 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             self.n_passes_ = 1
             return self
         require_targets(self, y)
-        alphas = self._candidates()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        whole = self._topk(1, alphas[0], seed)
+        whole = self._topk(1, self.alpha, seed)
         prepared = path_problem(whole, X, y, sample_weight)
+        alphas = self._candidates(prepared.loss_name)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
@@ -268,7 +270,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         parts = [parts] if isinstance(parts, Moments) else list(parts)
         total = merged(parts)
-        alphas = self._candidates()
+        alphas = self._candidates("squared")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         selector = self._topk(1, alphas[0], seed)
         prepared = moments_path_problem(selector, total)
@@ -306,7 +308,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         found = {"cv_results_": results_table(scores, alphas, ks)}
         return int(ks[j]), float(alphas[i]), found
 
-    def _topk(self, k: int, alpha: float, seed: int) -> TopK:
+    def _topk(self, k: int, alpha: float | str, seed: int) -> TopK:
         """The selector for one k and alpha."""
         options: dict[str, Any] = {} if self.n_restarts is None else {"n_restarts": self.n_restarts}
         return TopK(
@@ -326,8 +328,9 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             **options,
         )
 
-    def _candidates(self) -> Array:
-        return np.array([self.alpha] if self.alphas is None else self.alphas, dtype=np.float64)
+    def _candidates(self, loss: str) -> Array:
+        only = [effective_alpha(self.alpha, loss)]
+        return np.array(only if self.alphas is None else self.alphas, dtype=np.float64)
 
     def _fold_scores(
         self, data: FoldData, alphas: Array, k_max: int, seed: int, groups: Any
