@@ -103,6 +103,7 @@ class FStatistic(WeightedScoreSelector):
     (array([2, 3]), array([ 119.,   49., 1180.,  960.]))
     """
 
+    takes_device_arrays: ClassVar[bool] = True
     allowed: ClassVar[Allowed] = {"multilabel": OneOf(("joint", "binary_relevance"))}
 
     def __init__(
@@ -232,6 +233,7 @@ class FisherScore(WeightedScoreSelector):
     array([ 1.62,  0.67, 16.06, 13.06])
     """
 
+    takes_device_arrays: ClassVar[bool] = True
     tasks: ClassVar[tuple[str, ...]] = ("classification", "multilabel")
 
     def __init__(
@@ -315,6 +317,7 @@ class TTest(WeightedScoreSelector):
     array([10.5,  9.5, 39.5, 34.1])
     """
 
+    takes_device_arrays: ClassVar[bool] = True
     tasks: ClassVar[tuple[str, ...]] = ("classification", "multilabel")
 
     allowed: ClassVar[Allowed] = {

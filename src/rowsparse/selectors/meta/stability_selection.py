@@ -17,13 +17,14 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index, Mask, to_host
 from rowsparse._parameters import Allowed, Number, Such
 from rowsparse._validation import check_not_masked, check_number
+from rowsparse.selectors.base.device import refuse_device_arrays
 from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import COUNT, check_parameters
 from rowsparse.selectors.base.sample import number_to_select
-from rowsparse.selectors.base.selector import SupportMixin
+from rowsparse.selectors.base.support import SupportMixin
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.targets import target_array
 
@@ -233,6 +234,8 @@ class StabilitySelection(
         self
         """
         check_parameters(self)
+        refuse_device_arrays(self, X)
+        X = to_host(X)
         if self.threshold is not None and self.n_features_to_select is not None:
             raise ValueError("Give threshold or n_features_to_select, not both.")
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
