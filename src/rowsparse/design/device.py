@@ -45,9 +45,8 @@ class DeviceDesign(ImplicitDesign):
         """The type of sums over many rows."""
         return getattr(self._xp, wide_dtype(self._X).name)
 
-    def hold(self, array: NDArray[Any], dtype: Any = np.float64) -> Any:
-        """A NumPy array on the device of X."""
-        return to_device(array.astype(dtype, copy=False), self._X)
+    def hold(self, array: NDArray[Any], dtype: Any = None) -> Any:
+        return to_device(array if dtype is None else array.astype(dtype, copy=False), self._X)
 
     def _part(self, name: str, dtype: Any = np.float64) -> Any:
         """The attribute ``name``, an array, on the device; sent there once."""

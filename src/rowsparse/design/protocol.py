@@ -131,6 +131,10 @@ class Design(ABC):
         """Z' Z[:, columns], d x len(columns)."""
         return self.rmatmul(self.columns(columns).astype(np.float64, copy=False))
 
+    def hold(self, array: NDArray[Any]) -> Any:
+        """A NumPy array where X is held."""
+        return array
+
     def held_gram_rows(self, columns: Index) -> Any:
         """(Z'Z)[columns, :] in the precision of the data, where X is held; callers may keep it."""
         dtype = self.columns(columns[:0]).dtype
