@@ -16,6 +16,7 @@ NAMES = (
     "topk",
     "proofs",
     "passes",
+    "gpu",
     "accuracy",
     "logistic",
     "filters",

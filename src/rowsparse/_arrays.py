@@ -21,6 +21,9 @@ Array: TypeAlias = NDArray[Any]
 Index: TypeAlias = NDArray[np.intp]
 Mask: TypeAlias = NDArray[np.bool_]
 
+# Arrays up to this size are sent to a device through pinned memory.
+_PINNED_BYTES = 1 << 23
+
 
 def on_device(array: Any) -> bool:
     """Whether to work on an array by its own namespace: NumPy cannot read it in place.
@@ -59,7 +62,11 @@ def to_device(array: NDArray[Any], like: Any) -> Any:
         array = array.astype(wide_dtype(like), copy=False)
     # Neither read-only arrays nor negative strides are known to all libraries.
     array = np.require(array, requirements=["C", "W"])
-    return array_namespace(like).asarray(array, device=device(like))
+    xp = array_namespace(like)
+    if is_torch_array(like) and like.device.type == "cuda" and array.nbytes <= _PINNED_BYTES:
+        # From pinned memory the program need not wait until the device has it.
+        return xp.asarray(array).pin_memory().to(like.device, non_blocking=True)
+    return xp.asarray(array, device=device(like))
 
 
 def wide_dtype(like: Any) -> np.dtype[Any]:

@@ -47,6 +47,17 @@ class DenseDesign(ImplicitDesign):
         by_rows = self._X.flags.c_contiguous
         return np.take(self._X, columns, axis=1) if by_rows else self._X[:, columns]
 
+    def held_gram_rows(self, columns: Index) -> NDArray[Any]:
+        # In the precision of the data throughout: conversions would cost as much as the product.
+        Z = self.columns(columns)
+        if self.row_scale is not None:
+            Z *= self.row_scale[:, None].astype(Z.dtype)
+        rows: NDArray[Any] = Z.T @ self._X
+        if self.mean is not None:
+            rows -= np.outer(Z.sum(axis=0), self.mean).astype(Z.dtype)
+        rows *= self.inv_scale.astype(Z.dtype)
+        return rows
+
     def _row_blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         n, d = self.shape
         step = max(1, _BLOCK_ENTRIES // max(d, 1))

@@ -175,8 +175,8 @@ class DeviceDesign(ImplicitDesign):
     def _typical_row(self, unit: Array) -> Array:
         """The mean of a few rows, with which sums of squares lose no digits to the means."""
         few = self._X[:: max(1, -(-self.shape[0] // _TYPICAL_ROWS)), :]
-        values = np.asarray(to_host(few), dtype=np.float64)
-        return np.asarray((values / unit).mean(axis=0))
+        scaled = self._xp.astype(few, self._wide) / self.hold(unit)
+        return np.asarray(to_host(self._xp.mean(scaled, axis=0)), dtype=np.float64)
 
     def _sums(self, w: Array, origin: Array, unit: Array) -> tuple[Array, Array]:
         """Weighted means and mean squares of X / unit - 1 origin'."""

@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
 from rowsparse import FStatistic, ReliefF, StabilitySelection, TopK, TopKCV
 from rowsparse._arrays import to_host
+from rowsparse.design import make_design
 from rowsparse.selectors.base.device import as_floats, is_foreign
+from rowsparse.solvers.subset.exchange import grow
+from rowsparse.solvers.subset.gram import GramProblem
+from rowsparse.solvers.subset.support import SupportState
 
 from ..cases import all_selectors
 
@@ -191,3 +196,61 @@ def test_tensors_in_host_memory():
         np.testing.assert_array_equal(to_host(reduced), expected.transform(X))
     with pytest.raises(ValueError, match="X has 11 features"):
         made.transform(tensor[:, 1:])
+
+
+def gpu_arrays(library, *arrays):
+    if library == "cupy":
+        return [pytest.importorskip("cupy").asarray(array) for array in arrays]
+    return [pytest.importorskip("torch").asarray(array, device="cuda") for array in arrays]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+@pytest.mark.parametrize("y_on", ["device", "host"])
+@pytest.mark.parametrize("name", ON_DEVICE)
+def test_on_a_gpu(name, library, y_on):
+    X, y = sample()
+    expected = ON_DEVICE[name]().fit(X, y)
+    held, labels = gpu_arrays(library, X, y)
+    made = ON_DEVICE[name]().fit(held, labels if y_on == "device" else y)
+    assert_same_fit(made, expected)
+    reduced = made.transform(held)
+    assert type(reduced) is type(held)
+    assert reduced.device == held.device
+    np.testing.assert_array_equal(to_host(reduced), expected.transform(X))
+    np.testing.assert_array_equal(
+        to_host(made.inverse_transform(reduced)), expected.inverse_transform(expected.transform(X))
+    )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_losses_on_a_gpu(library, loss, dtype):
+    X, y = sample(dtype=dtype)
+    options = {"n_restarts": 3, "random_state": 0, **LOSSES[loss]}
+    expected = TopK(4, **options).fit(X, y)
+    made = TopK(4, **options).fit(gpu_arrays(library, X)[0], y)
+    assert_same_fit(made, expected, rtol=1e-6 if dtype == np.float64 else 1e-3)
+
+
+@pytest.mark.gpu
+def test_a_growth_on_a_gpu_waits_once_a_feature():
+    torch = pytest.importorskip("torch")
+    X, y = sample("numbers", np.float32)
+    wide = torch.asarray(np.tile(X, (1, 40)), device="cuda")
+    wide += 0.1 * torch.randn_like(wide)
+    design, _ = make_design(wide, center=True, scale=True)
+    problem = GramProblem.of(design, y - y.mean(axis=0))
+    state = SupportState(problem, capacity=8)
+    allowed = np.ones(wide.shape[1], dtype=bool)
+    grow(state, 1, allowed, 0.0)
+    torch.cuda.set_sync_debug_mode("warn")
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            grow(state, 8, allowed, 0.0)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert sum("synchroniz" in str(w.message) for w in caught) <= 7

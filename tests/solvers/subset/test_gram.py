@@ -55,10 +55,10 @@ def test_rows_computed_ahead_save_passes_and_change_no_pick(monkeypatch):
     Y = X[:, :30] @ rng.standard_normal((30, 2)) + rng.standard_normal((80, 2))
     design, Y = design_of(X), Y - Y.mean(0)
     passes = []
-    single = type(design).gram_columns
+    single = type(design).held_gram_rows
     monkeypatch.setattr(
         type(design),
-        "gram_columns",
+        "held_gram_rows",
         lambda self, columns: passes.append(columns.size) or single(self, columns),
     )
     plain = forward(design, Y, 20)

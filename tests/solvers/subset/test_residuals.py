@@ -34,6 +34,7 @@ def with_basis(problem, S):
 @pytest.mark.parametrize("ridge", [0.0, 2.0])
 def test_left_over_from_scratch_and_after_an_update(monkeypatch, block, ridge):
     monkeypatch.setattr(residuals, "_BLOCK", block)
+    monkeypatch.setattr(residuals, "_UPDATE_BLOCK", block)
     X, Y = data(0, n=30, d=11)
     problem = problem_of(X, Y, ridge)
     held = with_basis(problem, [4, 9])

@@ -17,8 +17,8 @@ from rowsparse.solvers.subset.gram import GramProblem, first_best, safe_ratio
 
 # Entries of A up to this size are safe in single precision.
 _SINGLE_LIMIT = 1e30
-# Columns of A that are converted, updated or scored at a time.
-_BLOCK = 8192
+# Columns of A that are converted or scored at a time, and that are updated at a time.
+_BLOCK, _UPDATE_BLOCK = 8192, 32768
 # Columns whose exchanges are scored first; the best of them rules out most others.
 FIRST = 256
 # Gains that differ by less than this share of ||Y||^2 are ties.
@@ -218,36 +218,44 @@ class HostResiduals(Residuals):
             yield columns, self._A[:m, columns].astype(np.float64, copy=False)
 
     def reset(self, basis: list[int], inverse: Array, V: Array) -> None:
-        problem = self.problem
+        self._s[:] = self.problem.diagonal
+        self._R[:] = self.problem.B.T
         for columns, A_S in self._blocks(len(basis)):
-            s, R = problem.diagonal[columns].copy(), problem.B.T[:, columns]
             if basis:
                 half = inverse @ A_S
-                s -= np.einsum("ip,ip->p", half, half)
-                R = R - V.T @ A_S
-            self._store(columns, s, R)
+                self._s[columns] -= np.einsum("ip,ip->p", half, half)
+                self._R[:, columns] -= V.T @ A_S
+            self._finish(columns)
         self._clear(basis)
 
     def update(
         self, weights: Array, p: int | None, R_weights: Array, s_weights: Array, basis: list[int]
     ) -> None:
-        row = None if p is None else self.problem.gram.row(p)
-        for columns, A_S in self._blocks(weights.shape[1]):
-            combined = weights @ A_S
+        m, row = weights.shape[1], None if p is None else self.problem.gram.row(p)
+        # Sums of few rows in their own precision: they were rounded to it before.
+        weights = weights.astype(self._A.dtype, copy=False)
+        d = self._A.shape[1]
+        change = np.empty((self._R.shape[0], min(d, _UPDATE_BLOCK)))
+        for start in range(0, d, _UPDATE_BLOCK):
+            columns = slice(start, min(start + _UPDATE_BLOCK, d))
+            combined = (weights @ self._A[:m, columns]).astype(np.float64, copy=False)
             if row is not None and p is not None:
                 combined[-1] += row[columns]
                 if columns.start <= p < columns.stop:
-                    combined[-1, p - columns.start] += self.problem.ridge
-            R = self._R[:, columns]
-            R += R_weights @ combined
+                    combined[-1, p - start] += self.problem.ridge
+            for weight, line in zip(R_weights.T, combined, strict=True):
+                # Faster than a matrix product of one row.
+                part = np.multiply(weight[:, None], line, out=change[:, : line.size])
+                self._R[:, columns] += part
             combined *= combined
-            self._store(columns, self._s[columns] + s_weights @ combined, R)
+            self._s[columns] += s_weights @ combined
+            self._finish(columns)
         self._clear(basis)
 
-    def _store(self, columns: slice, s: Array, R: Array) -> None:
-        """s and R of a block of columns, and the gains that follow from them."""
-        np.maximum(s, 0.0, out=self._s[columns])
-        self._R[:, columns] = R
+    def _finish(self, columns: slice) -> None:
+        """The gains of a block of columns, from s and R there."""
+        s, R = self._s[columns], self._R[:, columns]
+        np.maximum(s, 0.0, out=s)
         useful = s > self.problem.negligible[columns]
         self._gains[columns] = safe_ratio(np.einsum("cp,cp->p", R, R), s, useful)
 
