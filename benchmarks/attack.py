@@ -2,7 +2,8 @@
 
 What must hold for whatever TopK accepts: 0 <= lower_bound_ <= optimum <= objective_, all finite;
 "optimal" if and only if gap_ <= gap_tol; and never worse than without the certificate. Bounds are
-compared as exact fractions; the objective may be off by what rounding does to a sum of squares.
+compared as exact fractions, with the logistic loss in long doubles; the objective may be off by
+what rounding does to a sum.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import perf_counter
@@ -19,12 +21,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.exact import Array, ExactProblem
+from benchmarks.exact_logistic import LogisticProblem
 from benchmarks.tables import VERDICT, Table, verdict
 from rowsparse import TopK
 from rowsparse.certificate import verify
 
 # Relative rounding error of a computed objective, of itself and of the objective of nothing.
 _OBJECTIVE, _OF_TOTAL = 1e-9, 1e-13
+# Relative rounding error of sums of long doubles.
+_LONG = 1e-17
 # How much less than the bound of the fit a checked proof may come to, from this ridge on.
 _CHECKED, _LEAST_RIDGE = 1e-9, 1e-6
 
@@ -40,12 +45,13 @@ class Case:
     settings: dict[str, Any]
     kinds: tuple[str, ...]
 
-    def exact(self) -> ExactProblem:
-        """The same problem in fractions."""
+    def exact(self) -> ExactProblem | LogisticProblem:
+        """The same problem in fractions, or with the logistic loss in long doubles."""
         X = self.X.toarray() if sp.issparse(self.X) else self.X
-        return ExactProblem.of(
+        logistic = self.settings.get("loss") == "logistic"
+        return (LogisticProblem if logistic else ExactProblem).of(
             np.asarray(X, dtype=np.float64),
-            _targets(self.y),
+            _labels(self.y) if logistic else _targets(self.y),
             self.settings["n_features_to_select"],
             self.settings["alpha"],
             weights=self.weights,
@@ -75,6 +81,14 @@ def _targets(y: Array) -> Array:
     return y if y.ndim == 2 else y[:, None]
 
 
+def _labels(y: Array) -> Array:
+    """Of two classes the second, of several each, of several labels all."""
+    if y.ndim == 2:
+        return y
+    Y = _targets(y)
+    return Y[:, 1:] if Y.shape[1] == 2 else Y
+
+
 # ------------------------------------------------------------------------------- the cases
 def draw(seed: int) -> Case:
     """One case; the same for the same seed."""
@@ -101,6 +115,30 @@ def draw(seed: int) -> Case:
         kinds.append("offset of y")
         y = y * 10.0 ** rng.uniform(-6, 6) + 10.0 ** rng.uniform(0, 9)
     return Case(seed, X, y, weights, _settings(rng, d, kinds), tuple(kinds) or ("ordinary",))
+
+
+def draw_logistic(seed: int) -> Case:
+    """As :func:`draw`, with classes or labels and the logistic loss."""
+    case, rng = draw(seed), np.random.default_rng([seed, 1])
+    kinds = [kind for kind in case.kinds if kind not in ("ordinary", "offset of y")]
+    n, d = case.X.shape
+    X = case.X.toarray() if sp.issparse(case.X) else case.X
+    form = rng.random()
+    if form < 0.25:
+        kinds.append("labels")
+        y = (rng.random((n, int(rng.integers(2, 4)))) < rng.uniform(0.1, 0.9)).astype(int)
+        y[rng.permutation(n)[:2]] = [[0], [1]]
+    else:
+        classes = 2 if form < 0.7 else int(rng.integers(3, 5))
+        order = rng.permutation(n)
+        if rng.random() < 0.4:
+            kinds.append("separable")
+            order = np.argsort(np.argsort(X[:, int(rng.integers(d))]))
+        y = (order * classes // n) if n >= classes else np.arange(n) % 2
+        if classes > 2:
+            kinds.append("several classes")
+    settings = case.settings | {"loss": "logistic"}
+    return Case(seed, case.X, y, case.weights, settings, tuple(kinds) or ("ordinary",))
 
 
 def _data(rng: np.random.Generator, n: int, d: int) -> tuple[Array, Array]:
@@ -215,13 +253,17 @@ def _check_truth(result: Verdict, case: Case, fitted: TopK) -> None:
     """What the fit says agrees with the enumeration in exact arithmetic."""
     exact = case.exact()
     support = fitted.get_support(indices=True).tolist()
-    optimum = min(exact.best(), exact.objective(support))
-    result.check(Fraction(fitted.lower_bound_) <= optimum, "bound above the optimum")
+    optimum: Any = min(exact.best(), exact.objective(support))
     total = float(exact.total)
+    number: Any = Fraction
+    if isinstance(exact, LogisticProblem):
+        # In long doubles, whose rounding is far below that of a bound.
+        number, optimum = np.longdouble, optimum + _LONG * exact.total
+    result.check(number(fitted.lower_bound_) <= optimum, "bound above the optimum")
     slack = _OBJECTIVE * float(optimum) + _OF_TOTAL * total
     result.check(fitted.objective_ >= float(optimum) - slack, "objective below the optimum")
     checked = verify(case.X, case.y, fitted.proof_, sample_weight=case.weights)
-    result.check(Fraction(checked) <= optimum, "checked bound above the optimum")
+    result.check(number(checked) <= optimum, "checked bound above the optimum")
     # With a ridge close to rounding error, both bounds are inaccurate, the checked one more so.
     if case.settings["standardize"] and case.settings["alpha"] >= _LEAST_RIDGE:
         slack = _CHECKED * fitted.lower_bound_ + _OF_TOTAL * total
@@ -230,9 +272,14 @@ def _check_truth(result: Verdict, case: Case, fitted: TopK) -> None:
 
 # --------------------------------------------------------------------------------- the run
 def run(quick: bool) -> list[Table]:
-    """As many cases as fit into ROWSPARSE_MINUTES (1), from the seed ROWSPARSE_SEED (0) on."""
+    """As many cases as fit into ROWSPARSE_MINUTES (1) a loss, from the seed ROWSPARSE_SEED (0)."""
     minutes = 0.1 if quick else float(os.environ.get("ROWSPARSE_MINUTES", "1"))
     first = int(os.environ.get("ROWSPARSE_SEED", "0"))
+    cases = {"squared": draw, "logistic": draw_logistic}
+    return [_attacked(loss, one, minutes, first) for loss, one in cases.items()]
+
+
+def _attacked(loss: str, drawn: Callable[[int], Case], minutes: float, first: int) -> Table:
     tried: Counter[str] = Counter()
     proven: Counter[str] = Counter()
     broken: Counter[str] = Counter()
@@ -240,7 +287,7 @@ def run(quick: bool) -> list[Table]:
     examples: dict[str, int] = {}
     seed, end = first, perf_counter() + 60 * minutes
     while perf_counter() < end:
-        case = draw(seed)
+        case = drawn(seed)
         result = judge(case)
         for kind in ("all", *case.kinds):
             tried[kind] += 1
@@ -251,10 +298,11 @@ def run(quick: bool) -> list[Table]:
             examples.setdefault(what, seed)
         seed += 1
     formats = {"kind": "", "cases": "d", "proven": "d", "violations": "d", VERDICT: ""}
-    table = Table(f"Attack on the certificate, {minutes:g} minutes, seeds from {first}.", formats)
+    title = f"Attack on the certificate, {loss} loss, {minutes:g} minutes, seeds from {first}."
+    table = Table(title, formats)
     table.target = "no violation"
     for kind, count in tried.most_common():
         row = {"kind": kind, "cases": count, "proven": proven[kind], "violations": broken[kind]}
         table.rows.append(row | {VERDICT: verdict(not broken[kind]) if kind == "all" else ""})
     table.notes += [f"{count} x {what} (seed {examples[what]})" for what, count in seen.items()]
-    return [table]
+    return table

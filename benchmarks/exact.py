@@ -54,7 +54,7 @@ class ExactProblem:
         total_weight = w.sum()
         if standardize or fit_intercept:
             Xf = Xf - (w @ Xf) / total_weight
-            Xf[:, _constant(X)] = Fraction(0)
+            Xf[:, constant_columns(X)] = Fraction(0)
         if fit_intercept:
             Yf = Yf - (w @ Yf) / total_weight
         weighted = w[:, None] * Xf
@@ -133,6 +133,7 @@ def _root(value: Fraction) -> float:
     return float(value) ** 0.5 or 1.0
 
 
-def _constant(X: Array) -> Array:
+def constant_columns(X: Array) -> Array:
+    """Which columns TopK takes for constant."""
     X = np.asarray(X, dtype=np.longdouble)
     return np.asarray(X.std(axis=0) <= _CONSTANT * np.abs(X).max(axis=0))

@@ -92,6 +92,7 @@ def search_design(
     n_restarts: int = DEFAULT_RESTARTS,
     time_limit: float | None = None,
     monitor: Monitor = silent,
+    seed: int = 0,
 ) -> SearchResult:
     """The search with the settings of TopK and a fixed seed."""
     return search(
@@ -103,7 +104,7 @@ def search_design(
         exclude=(),
         groups=None,
         n_restarts=n_restarts,
-        seed=0,
+        seed=seed,
         n_jobs=None,
         deadline=Deadline(time_limit),
         monitor=monitor,

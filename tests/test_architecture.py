@@ -74,6 +74,7 @@ EXTRAS = [
     "rich",
     "torch",
     "typer",
+    "xlsxwriter",
 ]
 IMPORT_ALL_PUBLIC = "from rowsparse import *\nfrom rowsparse.datasets import *"
 

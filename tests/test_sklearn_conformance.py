@@ -20,7 +20,12 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "slap": [{"similarity_weight": 0.1}],
     "projectedgradient": [{"init": "random", "n_restarts": 2}],
     "mrmr": [{"criterion": "fcq"}],
-    "topk": [{"certify": True}, {"loss": "l21", "n_restarts": 1}, {"loss": "logistic"}],
+    "topk": [
+        {"certify": True},
+        {"loss": "l21", "n_restarts": 1},
+        {"loss": "logistic"},
+        {"clip": 1.0},
+    ],
 }
 
 # These two checks leave nine samples, of rank 8 once centred. Ten features are more than that:

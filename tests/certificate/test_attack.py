@@ -14,14 +14,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.attack import draw, judge
+from benchmarks.attack import draw, draw_logistic, judge
 from benchmarks.exact import ExactProblem
 from rowsparse import TopK
 from rowsparse.certificate import verify
 
 
-def broken_claims(seeds):
-    broken = {seed: judge(draw(seed)).broken for seed in seeds}
+def broken_claims(seeds, drawn=draw):
+    broken = {seed: judge(drawn(seed)).broken for seed in seeds}
     return {seed: what for seed, what in broken.items() if what}
 
 
@@ -29,16 +29,27 @@ def test_what_is_said_of_fixed_cases_is_true():
     assert broken_claims(range(40)) == {}
 
 
+def test_what_is_said_of_fixed_cases_with_the_logistic_loss_is_true():
+    assert broken_claims(range(25), draw_logistic) == {}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(4))
 def test_what_is_said_of_more_fixed_cases_is_true(part):
     assert broken_claims(range(40 + part, 1200, 4)) == {}
+    assert broken_claims(range(25 + part, 400, 4), draw_logistic) == {}
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(2**20, 2**32 - 1))
 def test_what_is_said_of_any_case_is_true(seed):
     assert judge(draw(seed)).broken == []
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(2**20, 2**32 - 1))
+def test_what_is_said_of_any_case_with_the_logistic_loss_is_true(seed):
+    assert judge(draw_logistic(seed)).broken == []
 
 
 def test_the_oracle_equals_plain_enumeration():

@@ -45,6 +45,14 @@ def test_columns_are_standardised_and_classes_are_centred(sample):
     assert data.ridge == pytest.approx(6.0)
 
 
+def test_clipped_columns_are_standardised_again(sample):
+    X, y = sample
+    data = Data.of(X, y, problem(clip=1.0), None)
+    within = np.clip((X - X.mean(0)) / X.std(0), -1.0, 1.0)
+    np.testing.assert_allclose(data.X, within, atol=1e-12)
+    np.testing.assert_allclose(data.Z, (within - within.mean(0)) / within.std(0), atol=1e-12)
+
+
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_whole_weights_are_repeated_samples(sample, make):
     X, y = sample
@@ -82,3 +90,16 @@ def test_data_of_another_shape_are_refused(sample):
         Data.of(X[:, :3], y, problem(), None)
     with pytest.raises(ValueError, match="2 targets, but the proof is about 3"):
         Data.of(X, y % 2, problem(), None)
+
+
+def test_the_logistic_loss_has_binary_labels(sample):
+    X, y = sample
+    options = {"loss": "logistic", "n_targets": 2}
+    two = Data.of(X, y > 0, problem(**options), np.arange(12.0))
+    np.testing.assert_array_equal(two.labels[:, 0], (y > 0)[1:])
+    np.testing.assert_array_equal(two.weights, np.arange(1.0, 12.0))
+    labels = np.column_stack([y == 0, np.ones(12)]).astype(int)
+    several = problem(**options, task="multilabel")
+    assert Data.of(X, labels, several, None).labels.shape == (12, 1)
+    free = problem(**options, task="multilabel", fit_intercept=False)
+    assert Data.of(X, labels, free, None).labels.shape == (12, 2)

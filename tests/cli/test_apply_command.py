@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,53 @@ def test_refusals(damage: str, words: str, folder: Path, new: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert not out.exists()
     assert (folder / "features.csv").exists()
+
+
+def test_a_table_is_read_as_for_the_selection(folder: Path, new: Path) -> None:
+    table = pl.read_csv(new).with_columns(f1=pl.Series(["<LOD", *["0.5"] * 19]))
+    measured = table.drop("sample", "outcome").transpose(
+        include_header=True, header_name="gene", column_names=table["sample"].to_list()
+    )
+    measured.write_csv(new)
+    pheno = new.with_name("pheno.csv")
+    table.select(pl.col("sample").alias("patient"), "outcome").reverse().write_csv(pheno)
+    turned = ("--transpose", "--labels", pheno, "--by", "patient")
+    refused = apply(folder, new, *turned, "--predict", "--out", new.with_name("a"))
+    assert "text such as '<LOD'" in refused.stderr
+    refused = apply(folder, new, *turned, "--na-values", "<LOD", "--predict", "--out", "a")
+    assert "Column 'f1' has 1 missing value" in refused.stderr
+    measured.drop(table["sample"][0]).write_csv(new)
+    out = new.with_name("b")
+    done = apply(folder, new, *turned, "--predict", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "19 rows of new.csv" in done.stdout
+    assert "the accuracy of the saved model is" in done.stdout
+    rows = pl.read_csv(out / "predictions.csv")
+    assert rows.columns == ["patient", "predicted outcome"]
+    assert apply(folder, new, "--transpose", "--out", new.with_name("c")).exit_code == 0
+    kept = pl.read_csv(new.with_name("c") / "reduced.csv")
+    assert kept.columns == ["sample", "f1", "f4", "f6"]
+    assert kept["sample"].to_list() == table["sample"].to_list()[1:]
+
+
+def test_rows_without_a_target_are_predicted_and_not_scored(folder: Path, new: Path) -> None:
+    table = pl.read_csv(new)
+    some = pl.when(pl.int_range(20) < 8).then("outcome").alias("outcome")
+    table.with_columns(some).write_csv(new)
+    out = new.with_name("partly")
+    done = apply(folder, new, "--predict", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "8 samples" in done.stdout
+    assert pl.read_csv(out / "predictions.csv").height == 20
+
+
+def test_json_and_nothing_else(folder: Path, new: Path) -> None:
+    done = apply(folder, new, "--predict", "--json", "--out", new.with_name("j"))
+    assert done.exit_code == 0, done.output
+    record = json.loads(done.stdout)
+    assert record["predictions"] == SavedModel.load(folder).predict(new).tolist()
+    assert record["holdout"]["n_samples"] == record["n_rows"] == 20
+    assert set(record["columns"]) == {"f1", "f4", "f6"}
+    assert Path(record["file"]).exists()
+    done = apply(folder, new, "--json", "--out", new.with_name("r"))
+    assert json.loads(done.stdout)["predictions"] is None

@@ -28,6 +28,7 @@ def test_help_names_every_command_and_completion() -> None:
         "--method",
         "--certify",
         "--alpha",
+        "--clip",
         "--include",
         "--exclude",
         "--drop",

@@ -23,3 +23,19 @@ def test_progress_is_shown_to_a_terminal_only(
     with Display(quiet=True) as display:
         display("Reading", 0.5)
     assert capsys.readouterr().err == ""
+
+
+def test_plain_lines_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 1.0, 12.0, 13.0, 24.0, 39.0, 0.0])
+    monkeypatch.setattr("rowsparse.cli.display.perf_counter", lambda: next(clock))
+    with Display(quiet=False) as display:
+        display("Reading")
+        display("Folds", 0.25)
+        display("Folds", 0.5)
+        display("Folds", 0.75)
+        display("Folds", 0.75)
+    assert capsys.readouterr().err == "    12 s  Folds, 25 %\n    24 s  Folds, 75 %\n"
+    with Display(quiet=True) as display:
+        display("Reading")

@@ -26,7 +26,7 @@ def test_default_folder_is_named_after_the_table(
 
 
 def test_result_json_repeats_the_run(data: Path) -> None:
-    more = ("--alpha", "0", "--seed", "5", "--exclude", "f0", "--include", "f2")
+    more = ("--alpha", "0", "--clip", "1.5", "--seed", "5", "--exclude", "f0", "--include", "f2")
     assert select(data, *more).exit_code == 0
     first = result_of(data.parent / "out")
     words = shlex.split(first["command"])
@@ -45,7 +45,7 @@ def test_the_record_has_every_option_and_the_command_those_that_are_set() -> Non
     record = options.record
     assert record["command"] == (
         "rowsparse select 'my table.csv' -k 3 --method topk --certify --proof p.npz --alpha=-1.0 "
-        "--task auto --cv 5 --k-max 30 --seed 0 --quiet"
+        "--k-max 30 --task auto --cv 5 --repeats 1 --seed 0 --quiet"
     )
     assert record["proof"] == "p.npz"
     assert record["impute"] is None

@@ -64,3 +64,14 @@ def test_long_names_are_cut_on_the_screen_only(tmp_path: Path) -> None:
     names = [f["name"] for f in result_of(tmp_path / "out")["features"]]
     assert "n" * 10_000 in names
     assert plain("a\tb") != "a\tb"
+
+
+def test_covariates_have_a_table_of_their_own(data: Path) -> None:
+    done = select(data, "--adjust", "f0")
+    assert done.exit_code == 0, done.output
+    assert "In every model, and not counted" in done.stdout
+    assert "Coefficient of ill" in done.stdout
+    assert "With the covariates alone, the accuracy is 0." in done.stdout
+    record = result_of(data.parent / "out")
+    assert [item["name"] for item in record["covariates"]] == ["f0"]
+    assert "f0" not in [item["name"] for item in record["features"]]

@@ -59,6 +59,17 @@ def test_a_proof_is_written_and_holds(wine: Path, proof: Path) -> None:
     assert "were checked against the table" in done.stdout
 
 
+def test_a_proof_of_limited_columns_says_so(wine: Path) -> None:
+    path = wine.with_name("limited.npz")
+    given = f"-t kind -k 2 --certify --clip 1.5 --proof {path} --cv 0 --stability 0 --no-report"
+    done = invoke("select", str(wine), *given.split(), "--out", str(wine.with_name("out")))
+    assert done.exit_code == 0, done.output
+    done = invoke("verify", str(path), str(wine))
+    assert done.exit_code == 0, done.output
+    assert "2 of 13 columns, limited to ±1.5 standard deviations: v" in done.stdout
+    assert "were checked against the table" in done.stdout
+
+
 def test_another_table_is_told_from_the_one_that_the_proof_is_about(proof: Path) -> None:
     X, y = load_wine(return_X_y=True)
     X[0] += 1.0

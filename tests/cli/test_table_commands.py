@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from rowsparse import report
+from rowsparse.workflow.excel import read_excel
 from rowsparse.workflow.model import SavedModel
 
 from .commands import QUICK, frame, invoke, result_of, select
@@ -36,6 +37,7 @@ def test_select_prints_and_writes(data: Path) -> None:
         "model.json",
         "report.html",
         "result.json",
+        "settings.toml",
     ]
     assert (out / "report.html").read_text(encoding="utf-8").lower().startswith("<!doctype html")
 
@@ -134,6 +136,7 @@ def test_without_jinja2_all_but_the_report_is_written(
         "features.csv",
         "model.json",
         "result.json",
+        "settings.toml",
     ]
 
 
@@ -238,6 +241,7 @@ def test_compare(data: Path) -> None:
         "comparison.csv",
         "report.html",
         "result.json",
+        "settings.toml",
     ]
     rows = pl.read_csv(out / "comparison.csv")
     assert rows.height == 2 * 2 * 2 * 2
@@ -432,3 +436,50 @@ def test_a_process_that_is_stopped_leaves_nothing(
     assert process.returncode == code, err
     assert (out, err) == ("", words)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.npz"]
+
+
+def test_rows_without_a_target_are_left_out_of_the_holdout_too(data: Path) -> None:
+    some = pl.when(pl.int_range(60) > 4).then("outcome").alias("outcome")
+    other = data.with_name("other.csv")
+    frame().with_columns(some).write_csv(other)
+    refused = select(data, "--holdout", other)
+    assert "missing in 5 of 60 rows: leave them out with --drop-missing-target." in refused.stderr
+    done = select(data, "--holdout", other, "--drop-missing-target", "-q")
+    assert done.exit_code == 0, done.output
+    assert result_of(data.parent / "out")["holdout"]["n_samples"] == 55
+
+
+@pytest.mark.parametrize(
+    "words", [("select", "-k", "2", *QUICK), ("path", "--k-max", "2"), ("compare", "-k", "2")]
+)
+def test_json_and_nothing_else(data: Path, words: tuple[str, ...]) -> None:
+    out = data.parent / "out"
+    done = invoke(words[0], data, "-t", "outcome", *words[1:], "--cv", "2", "--json", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout) == result_of(out)
+    assert done.stdout.count("\n}\n") == 1
+
+
+def test_tables_as_workbooks(data: Path) -> None:
+    pytest.importorskip("fastexcel")
+    pytest.importorskip("xlsxwriter")
+    renamed = frame().rename({"f1": "=1+1"})
+    renamed.write_csv(data)
+    done = select(data, "--format", "xlsx", "--transform", "--no-report")
+    assert done.exit_code == 0, done.output
+    out = data.parent / "out"
+    assert {path.name for path in out.iterdir()} >= {"features.xlsx", "reduced.xlsx"}
+    names = [item["name"] for item in result_of(out)["features"]]
+    assert "=1+1" in names
+    assert read_excel(out / "features.xlsx")[0]["feature"].to_list() == names
+    assert "=1+1" in read_excel(out / "reduced.xlsx")[0].columns
+    assert "earlier run" in select(data, "--format", "xlsx").stderr
+    done = invoke("apply", out, data, "--predict", "--format", "xlsx", "--out", out / "new")
+    assert done.exit_code == 0, done.output
+    assert read_excel(out / "new" / "predictions.xlsx")[0].height == 60
+    for words in (("compare", "-k", "2"), ("path", "--k-max", "2")):
+        more = ("-t", "outcome", "--cv", "2", "--no-report", "--format", "xlsx", "--out", out / "x")
+        done = invoke(words[0], data, *words[1:], *more, "--force", "-q")
+        assert done.exit_code == 0, done.output
+    assert (out / "x" / "path.xlsx").exists()
+    assert not (out / "x" / "comparison.xlsx").exists()

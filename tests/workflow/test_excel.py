@@ -11,7 +11,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rowsparse.workflow.excel import read_excel, require_fastexcel
+from rowsparse.workflow.excel import (
+    read_excel,
+    require_fastexcel,
+    require_xlsxwriter,
+    write_excel,
+)
+from rowsparse.workflow.messages import InputError
 from rowsparse.workflow.reduced_table import write_reduced
 
 from .files import N, X, frame, read, refusal
@@ -115,13 +121,47 @@ def test_refusals(tmp_path: Path) -> None:
     assert refusal(tmp_path / "c.xlsx").startswith("'c.xlsx' cannot be read as Excel and has to be")
 
 
-def test_the_reduced_table_is_text(tmp_path: Path) -> None:
+def test_the_reduced_table_is_a_workbook_too(tmp_path: Path) -> None:
     pytest.importorskip("fastexcel")
     table = read(write(tmp_path / "a.xlsx", rows_of(frame())), "outcome")
     (tmp_path / "out").mkdir()
-    path = write_reduced(tmp_path / "out", table, selected(table, 3, cv=0, stability=0))
-    assert path.name == "reduced.csv"
-    assert pl.read_csv(path).equals(frame().select("f1", "f4", "f6", "outcome"))
+    result = selected(table, 3, cv=0, stability=0)
+    path = write_reduced(tmp_path / "out", table, result)
+    assert path.name == "reduced.xlsx"
+    kept = frame().select("f1", "f4", "f6", "outcome")
+    again = read(path, "outcome")
+    np.testing.assert_allclose(again.X, kept.drop("outcome").to_numpy(), rtol=1e-15)
+    path = write_reduced(tmp_path / "out", table, result, "csv")
+    assert pl.read_csv(path).equals(kept)
+
+
+def test_text_stays_text_and_numbers_keep_16_digits(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    path = tmp_path / "a.xlsx"
+    words = ["=1+1", "007", "https://x.org", "a\ud800b", "1e5", ""]
+    rows = [(word, 0.1 + j / 3, None if j else np.nan, j > 2) for j, word in enumerate(words)]
+    write_excel(path, ["=name", "number", "gap", "flag"], rows)
+    sheet = ZipFile(path).read("xl/worksheets/sheet1.xml").decode()
+    assert "<f>" not in sheet
+    found = read_excel(path)[0]
+    assert found.columns == ["=name", "number", "gap", "flag"]
+    assert found["=name"].to_list()[:5] == ["=1+1", "007", "https://x.org", r"a\ud800b", "1e5"]
+    numbers = [float(value) for value in found["number"]]
+    np.testing.assert_allclose(numbers, [row[1] for row in rows], rtol=1e-15)
+    assert found["gap"].null_count() == len(words)
+
+
+def test_more_columns_than_a_sheet_holds(tmp_path: Path) -> None:
+    pytest.importorskip("xlsxwriter")
+    with pytest.raises(InputError, match="16,384 columns, fewer than the 1 and 20,000 of"):
+        write_excel(tmp_path / "a.xlsx", ["x"] * 20_000, [])
+    assert not (tmp_path / "a.xlsx").exists()
+
+
+def test_without_xlsxwriter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(ImportError, match=r'xlsxwriter: pip install "rowsparse\[excel\]"'):
+        require_xlsxwriter()
 
 
 def test_without_fastexcel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

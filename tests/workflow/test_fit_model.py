@@ -147,6 +147,12 @@ def test_the_coefficients_of_the_selector_are_those_of_the_selected_columns(numb
     np.testing.assert_allclose(model.selector.intercept, fitted.intercept_, rtol=1e-9)
 
 
+def test_coefficients_of_clipped_columns_are_not_saved(numbers: Any) -> None:
+    model = select(numbers, SelectSettings(k=3, cv=0, stability=0, clip=1.0)).model
+    assert model is not None
+    assert model.selector is None
+
+
 def test_a_method_without_coefficients_has_no_linear_model_of_its_own(classes: Any) -> None:
     model = select(classes, SelectSettings(k=3, cv=0, stability=0, method="relieff")).model
     assert model is not None

@@ -6,6 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from rowsparse.workflow.compare import compare
+from rowsparse.workflow.select import select
+from rowsparse.workflow.settings import CompareSettings, SelectSettings
 
 from .files import N, X, Y, csv, frame, read, refusal
 
@@ -51,3 +61,56 @@ def test_infinity_is_refused(tmp_path: Path) -> None:
     bad[3, 2] = np.nan
     np.savez(tmp_path / "a.npz", X=bad, y=Y)
     assert "1 missing value in 1 of 10 columns" in refusal(tmp_path / "a.npz", None)
+
+
+@pytest.mark.parametrize("impute", ["median", "mean", "most_frequent"])
+def test_what_fills_gaps_is_that_of_the_given_rows(tmp_path: Path, impute: str) -> None:
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 5, N).astype(float)
+    level[::7] = np.nan
+    colour = rng.choice(["red", "green", "blue"], N).astype(object)
+    sex = rng.choice(["m", "f"], N).astype(object)
+    colour[::5] = sex[::9] = None
+    more = {
+        "level": pl.Series(level).fill_nan(None),
+        "colour": colour.tolist(),
+        "sex": sex.tolist(),
+    }
+    table = read(csv(tmp_path / "t.csv", frame(**more)), "outcome", impute=impute)
+    rows = np.arange(40, N)
+    filled = table.filled_from(rows)
+    imputer = SimpleImputer(strategy=impute).fit(level[rows, None])
+    expected = imputer.transform(level[:, None])[:, 0]
+    np.testing.assert_allclose(filled.X[:, filled.names.index("level")], expected)
+    words = SimpleImputer(missing_values=None, strategy="most_frequent")
+    for name, values in (("colour", colour), ("sex", sex)):
+        known = words.fit(values[rows, None]).transform(values[:, None])[:, 0]
+        for column in [label for label in filled.names if label.startswith(f"{name}=")]:
+            is_so = known == column.partition("=")[2]
+            np.testing.assert_array_equal(filled.X[:, filled.names.index(column)], is_so)
+    everything = table.filled_from(np.arange(N))
+    np.testing.assert_allclose(everything.X, table.X)
+
+
+def test_folds_fill_from_training_rows_and_the_model_from_all(tmp_path: Path) -> None:
+    # Test rows with gaps would be told apart by a statistic of all rows.
+    rng = np.random.default_rng(0)
+    goal = rng.standard_normal(N)
+    level = goal + 0.1 * rng.standard_normal(N)
+    level[rng.random(N) < 0.4] = np.nan
+    more = {"level": pl.Series(level).fill_nan(None), "goal": goal}
+    path = csv(tmp_path / "t.csv", frame(**more))
+    table = read(path, "goal", impute="mean", drop="outcome")
+    result = select(table, SelectSettings(k=1, cv=3, stability=0, include="level"))
+    scores = []
+    for train, test in KFold(3, shuffle=True, random_state=0).split(level):
+        model = make_pipeline(SimpleImputer(), StandardScaler(), LinearRegression())
+        model.fit(level[train, None], goal[train])
+        scores.append(model.score(level[test, None], goal[test]))
+    assert result.score == pytest.approx(np.mean(scores))
+    beside = compare(
+        read(path, "goal", impute="mean", drop="outcome,f*"),
+        CompareSettings(k=(1,), cv=3, methods=("topk",)),
+    )
+    assert beside.curve.mean("r2")[0, 0] == pytest.approx(np.mean(scores))
+    assert result.model.columns[0].fill == pytest.approx(np.nanmean(level))

@@ -32,6 +32,15 @@ def test_path_is_that_of_topk(numbers: Table) -> None:
         find_path(numbers, PathSettings(k_max=1, include="f1,f2"))
 
 
+def test_a_path_of_clipped_columns(numbers: Table) -> None:
+    result = find_path(numbers, PathSettings(k_max=3, clip=1.0, cv=2))
+    expected = topk_path(numbers.X, numbers.y, 3, clip=1.0, random_state=0)
+    assert result.objectives == tuple(expected.objectives.tolist())
+    assert result.settings["clip"] == 1.0
+    with pytest.raises(InputError, match="clip must be a number above 0"):
+        PathSettings(clip=-1.0)
+
+
 def test_a_category_is_one_step_of_a_path(tmp_path: Path) -> None:
     colour = np.array(["red", "green", "blue"])[np.digitize(SCORE, [-1, 1])]
     table = make(tmp_path, goal=SCORE, colour=colour)

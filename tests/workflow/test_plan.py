@@ -37,6 +37,8 @@ def test_include_and_exclude(classes: Table) -> None:
         ({"k": 2, "method": "nosuch"}, "nosuch"),
         ({"k": 2, "method": "rfs", "certify": True}, "RFS has no certify"),
         ({"k": 2, "method": "rfs", "alpha": 1.0}, "RFS has no alpha"),
+        ({"k": 2, "method": "rfs", "clip": 2.0}, "RFS has no clip"),
+        ({"k": 2, "clip": 0.0}, "clip must be a number above 0; got 0.0"),
         ({"k": 2, "method": "relieff", "include": "f1"}, "ReliefF has no include"),
         ({"k": 2, "include": "f1", "exclude": "f1"}, "include and exclude overlap in 'f1'"),
         ({"k": 2, "include": "g1"}, "include: there is no column 'g1'"),

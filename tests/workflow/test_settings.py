@@ -21,8 +21,8 @@ from rowsparse.workflow.settings import (
     [
         (
             TableSettings,
-            {"impute": "mean"},
-            "impute must be 'median'; got 'mean'.",
+            {"impute": "zero"},
+            "impute must be one of 'median', 'mean', 'most_frequent'; got 'zero'.",
             "impute",
         ),
         (TableSettings, {"task": "guess"}, "task must be one of 'auto', 'classification'", "task"),

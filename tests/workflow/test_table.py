@@ -101,3 +101,35 @@ def test_a_column_that_is_no_feature_is_told_why(wanted: str, reason: str, tmp_p
     with pytest.raises(InputError) as caught:
         table.columns_of("include", wanted)
     assert str(caught.value).startswith(f"include: {reason}")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz"])
+def test_rows_without_a_target_are_left_out_and_counted(tmp_path: Path, suffix: str) -> None:
+    goal = X[:, 1].copy()
+    goal[[0, 7]] = np.nan
+    path = tmp_path / f"t.{suffix}"
+    if suffix == "csv":
+        frame(goal=pl.Series(goal).fill_nan(None)).drop("outcome").write_csv(path)
+    else:
+        np.savez(path, X=X, y=goal)
+    target = "goal" if suffix == "csv" else None
+    assert "leave them out with drop_missing_target." in refusal(path, target)
+    table = read(path, target, drop_missing_target=True)
+    np.testing.assert_allclose(table.y, np.delete(goal, [0, 7]))
+    np.testing.assert_allclose(table.X, np.delete(X, [0, 7], axis=0))
+    name = target or "y"
+    assert f"Left out: 2 rows of {N} without a value of the target {name!r}." in table.notes
+
+
+def test_places_are_those_of_the_file_where_rows_are_left_out(tmp_path: Path) -> None:
+    words = [str(value) for value in X[:, 1]]
+    words[20] = "lost"
+    goal = [None, *Y[1:]]
+    path = csv(tmp_path / "t.csv", frame(level=words).with_columns(outcome=pl.Series(goal)))
+    assert "in line 22:" in refusal(path, drop_missing_target=True)
+
+
+def test_no_row_with_a_target(tmp_path: Path) -> None:
+    path = csv(tmp_path / "t.csv", frame(goal=[None] * N))
+    words = "No row has a value of the target 'goal'."
+    assert refusal(path, "goal", drop_missing_target=True) == words

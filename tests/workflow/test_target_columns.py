@@ -92,7 +92,7 @@ def test_target_refusals(tmp_path: Path) -> None:
     gap = frame(goal=[None, None, *range(N - 2)])
     path = csv(tmp_path / "a.csv", gap.with_columns(same=pl.lit("x")))
     assert refusal(path, "goal") == (
-        "The target 'goal' is missing in 2 of 90 rows: remove those rows first."
+        "The target 'goal' is missing in 2 of 90 rows: leave them out with drop_missing_target."
     )
     assert refusal(path, "same") == (
         "The target 'same' is the same in every row: nothing to predict."

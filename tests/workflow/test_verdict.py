@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import t as student_t
 
 from rowsparse.workflow.compare import compare
-from rowsparse.workflow.cross_validation import table_folds
+from rowsparse.workflow.folds import table_folds
 from rowsparse.workflow.path import find_path
-from rowsparse.workflow.settings import CompareSettings, PathSettings
+from rowsparse.workflow.settings import CompareSettings, EvaluationSettings, PathSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.verdict import (
     compare_with_guessing,
@@ -34,7 +34,7 @@ def test_a_guess_is_the_commonest_class_or_the_mean(classes: Table, numbers: Tab
 
 
 def test_the_margin_is_that_of_a_corrected_t_test(numbers: Table) -> None:
-    splits = table_folds(numbers, 5, 0)
+    splits = table_folds(numbers, EvaluationSettings())
     scores = np.array([0.2, 0.5, 0.3, 0.4, 0.35])
     chance = []
     for train, test in splits:

@@ -17,13 +17,18 @@ _EPS = float(np.finfo(np.float64).eps)
 class Data:
     """Z, Y and the ridge of the problem min ||Y - Z W||^2 + ridge ||W||^2 over k rows.
 
-    ``X`` holds the columns as the user stores them.
+    The rows of Z and Y are multiplied by the square roots of the ``weights`` of the samples.
+    ``labels`` are the targets before that and before any centring, for the logistic loss the
+    binary labels it is the sum of. ``X`` holds the columns as the user stores them, or clipped.
     """
 
     Z: Array
     Y: Array
     ridge: float
     X: Array
+    labels: Array
+    weights: Array
+    fit_intercept: bool
 
     @classmethod
     def of(cls, X: Any, y: Any, problem: ProofProblem, sample_weight: Any) -> Data:
@@ -53,25 +58,41 @@ class Data:
 
     @classmethod
     def _weighted(cls, X: Array, Y: Array, weights: Array, problem: ProofProblem) -> Data:
-        share, largest, stored = weights / weights.sum(), np.abs(X).max(axis=0), X
+        share = weights / weights.sum()
+        if problem.clip is not None:
+            X = np.clip(_centred_and_scaled(X, share, scale=True), -problem.clip, problem.clip)
+        stored = X
+        labels = _binary(Y, problem) if problem.loss == "logistic" else Y
         constant = np.all(Y[:1] == Y, axis=0)
-        # Twice, because with large means the rounding error of the first pass is not negligible.
-        for _ in range(2):
-            if problem.standardize or problem.fit_intercept:
-                X = X - share @ X
-            if problem.fit_intercept:
-                Y = np.where(constant, 0.0, Y - share @ Y)
+        for _ in range(2 if problem.fit_intercept else 0):
+            Y = np.where(constant, 0.0, Y - share @ Y)
         if problem.standardize or problem.fit_intercept:
-            spread = np.sqrt(share @ X**2)
-            varies = spread > np.maximum(10 * _EPS * largest, np.finfo(np.float64).tiny)
-            scale = spread if problem.standardize else np.ones_like(spread)
-            X = X / np.where(varies, scale, np.inf)
+            X = _centred_and_scaled(X, share, scale=problem.standardize)
         root = np.sqrt(weights)[:, None]
         ridge = problem.alpha * float(weights.sum()) / problem.x_unit / problem.x_unit
-        return cls(root * X, root * Y, ridge, stored)
+        return cls(root * X, root * Y, ridge, stored, labels, weights, problem.fit_intercept)
+
+
+def _centred_and_scaled(X: Array, share: Array, *, scale: bool) -> Array:
+    """X centred, and scaled if asked; constant columns become zero."""
+    largest = np.abs(X).max(axis=0)
+    # Twice, because with large means the rounding error of the first pass is not negligible.
+    for _ in range(2):
+        X = X - share @ X
+    spread = np.sqrt(share @ X**2)
+    varies = spread > np.maximum(10 * _EPS * largest, np.finfo(np.float64).tiny)
+    return np.asarray(X / np.where(varies, spread if scale else 1.0, np.inf))
 
 
 def _per_class(class_weight: Any, counts: Array) -> Array:
     if isinstance(class_weight, str):
         return np.asarray(counts.sum() / (counts.size * counts))
     return np.asarray(class_weight, dtype=np.float64)
+
+
+def _binary(labels: Array, problem: ProofProblem) -> Array:
+    """Of two classes the second; with an intercept, no label that all samples share."""
+    if problem.task == "classification" and labels.shape[1] == 2:
+        labels = labels[:, 1:]
+    constant = np.all(labels[:1] == labels, axis=0) & problem.fit_intercept
+    return labels[:, ~constant]

@@ -53,7 +53,7 @@ class ProofProblem:
         Number of columns of X, and of targets.
     k : int
         Number of features to choose.
-    alpha, standardize, fit_intercept, task
+    alpha, standardize, fit_intercept, task, clip
         As in :class:`rowsparse.TopK`, with the task resolved.
     class_weight : None, "balanced" or list of float
         One weight per class, in the order of the classes.
@@ -61,6 +61,8 @@ class ProofProblem:
         Columns that must and must not be chosen.
     x_unit, y_unit : float
         Powers of two by which X and y are divided before anything else.
+    loss : {"squared", "logistic"}
+        The loss.
     """
 
     n_features: int
@@ -75,14 +77,20 @@ class ProofProblem:
     exclude: list[int]
     x_unit: float
     y_unit: float
+    clip: float | None = None
+    loss: str = "squared"
 
     def check(self) -> None:
         """Raise ValueError for values that no selector can have."""
         counts = isinstance(self.k, int) and 1 <= self.k <= self.n_features
-        numbers = (self.alpha, self.x_unit, self.y_unit)
+        clip = 1.0 if self.clip is None else self.clip
+        numbers = (self.alpha, self.x_unit, self.y_unit, clip)
         finite = all(isinstance(v, (int, float)) and 0 <= v < np.inf for v in numbers)
-        if not (counts and finite and self.x_unit > 0 and self.y_unit > 0):
-            raise ValueError("the proof does not hold: its k, alpha or units are invalid.")
+        positive = finite and min(self.x_unit, self.y_unit, clip) > 0
+        if not (counts and positive and (self.clip is None or self.standardize)):
+            raise ValueError("the proof does not hold: its k, alpha, clip or units are invalid.")
+        if self.loss not in ("squared", "logistic"):
+            raise ValueError("the proof does not hold: its loss is unknown.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -200,6 +208,7 @@ def _flat(steps: Sequence[Step], n_targets: int) -> dict[str, Array]:
             duals.setdefault(id(step.dual), step.dual)
     number = {key: at for at, key in enumerate(duals)}
     points = list(duals.values())
+    width = points[0].W.shape[1] if points else n_targets
     screens = [step for step in steps if step.kind == Kind.SCREEN]
     out, fixed = ([getattr(s, name) for s in screens] for name in ("out", "fixed"))
     return {
@@ -208,7 +217,7 @@ def _flat(steps: Sequence[Step], n_targets: int) -> dict[str, Array]:
         "duals": np.array([number.get(id(step.dual), -1) for step in steps], dtype=np.int32),
         "dual_sizes": np.array([p.features.size for p in points], dtype=np.int32),
         "dual_features": _joined([p.features for p in points]),
-        "dual_W": np.concatenate([np.zeros((0, n_targets)), *(p.W for p in points)]),
+        "dual_W": np.concatenate([np.zeros((0, width)), *(p.W for p in points)]),
         "out_sizes": np.array([part.size for part in out], dtype=np.int32),
         "out": _joined(out),
         "fixed_sizes": np.array([part.size for part in fixed], dtype=np.int32),

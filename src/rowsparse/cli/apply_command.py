@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
+from typing import TYPE_CHECKING
 
-from rowsparse.cli.options import default_folder
 from rowsparse.cli.outcome import DONE
 from rowsparse.cli.standard_input import input_file
+from rowsparse.cli.table_commands import check_output
+
+if TYPE_CHECKING:
+    from rowsparse.cli.options import ApplyOptions
 
 __all__ = ["run_apply"]
 
 
-def run_apply(
-    result: Path, data: Path, *, predict: bool, out: Path | None, force: bool, quiet: bool
-) -> int:
-    """Reduce or predict a table with the model of a selection, and print what was done."""
+def run_apply(options: ApplyOptions) -> int:
+    """``rowsparse apply``: reduce or predict a table with the model of a selection."""
+    from rowsparse.cli.settings import reading_settings
     from rowsparse.workflow.model import SavedModel
     from rowsparse.workflow.new_table import open_table
     from rowsparse.workflow.reduced_table import write_columns
-    from rowsparse.workflow.result_folder import check_folder, result_folder
+    from rowsparse.workflow.result_folder import result_folder
     from rowsparse.workflow.writing import write_predictions
 
-    folder = out or default_folder(data, "apply")
-    check_folder(folder, data, force=force)
-    model = SavedModel.load(result)
-    with input_file(data) as path:
-        table = open_table(path)
+    reading = reading_settings(options)
+    check_output(options)
+    model = SavedModel.load(options.result)
+    with input_file(options.data) as path:
+        table = open_table(path, reading)
         model.check_columns(table)
         score = None
-        with result_folder(folder) as stage:
-            if predict:
-                written = write_predictions(stage, model, table)
+        with result_folder(options.folder) as stage:
+            if options.predict:
+                written = write_predictions(stage, model, table, options.table_format)
                 if set(model.targets) <= set(table.target_names):
                     from rowsparse.workflow.holdout import score_holdout
 
-                    score = score_holdout(model, table)
+                    known = table.with_targets(model.targets)
+                    score = score_holdout(model, known) if known.n_rows else None
             else:
                 columns = {column.name for column in model.columns}
-                written = write_columns(stage, path, {*columns, *model.targets, *model.identifiers})
-    if not quiet:
+                wanted = {*columns, *model.targets, *model.identifiers_in(table)}
+                written = write_columns(stage, path, wanted, reading, options.format)
+    if options.json:
+        from rowsparse.workflow.writing import applied_text
+
+        sys.stdout.write(applied_text(model, table, options.folder / written.name, score))
+    elif not options.quiet:
         from rowsparse.cli.printing import print_applied
 
-        print_applied(model, table, folder, written, score)
+        print_applied(model, table, options.folder, written, score)
     return DONE

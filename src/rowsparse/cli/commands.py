@@ -1,29 +1,27 @@
 """The commands."""
 
 from collections.abc import Callable
-from inspect import signature
+from inspect import Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
+from rowsparse.cli.apply_command import run_apply
 from rowsparse.cli.options import (
+    ApplyOptions,
     CompareOptions,
-    Data,
-    Debug,
-    Force,
-    Out,
     PathOptions,
-    Quiet,
+    ReadingOptions,
     SelectOptions,
-    TableOptions,
 )
 from rowsparse.cli.outcome import ended
+from rowsparse.cli.parameters import Data, Debug
 from rowsparse.cli.table_commands import run_compare, run_path, run_select, run_verify
 
 __all__ = ["make_app"]
 
-Options = TypeVar("Options", bound=TableOptions)
+Options = TypeVar("Options", bound=ReadingOptions)
 
 
 def make_app() -> typer.Typer:
@@ -37,7 +35,7 @@ def make_app() -> typer.Typer:
     )
     app.callback()(root)
     app.command("select")(on_table(SelectOptions, run_select))
-    app.command("apply")(apply)
+    app.command("apply")(on_table(ApplyOptions, run_apply))
     app.command()(verify)
     app.command("compare")(on_table(CompareOptions, run_compare))
     app.command("path")(on_table(PathOptions, run_path))
@@ -53,7 +51,9 @@ def on_table(options: type[Options], run: Callable[[Options], int]) -> Callable[
         raise typer.Exit(ended(lambda: run(options(**given)), debug=given["debug"]))
 
     command.__doc__ = options.__doc__
-    command.__dict__["__signature__"] = signature(options)  # typer reads the parameters from it
+    parameters = signature(options).parameters
+    # typer reads the parameters from it
+    command.__dict__["__signature__"] = Signature([parameters[it] for it in options.in_order()])
     return command
 
 
@@ -87,31 +87,6 @@ def verify(
 ) -> None:
     """Check a proof against its table, without trusting the search that made it."""
     raise typer.Exit(ended(lambda: run_verify(proof, data), debug=debug))
-
-
-def apply(
-    result: Annotated[
-        Path,
-        typer.Argument(
-            help="The folder that 'rowsparse select' wrote, or its model.json.", show_default=False
-        ),
-    ],
-    data: Data,
-    predict: Annotated[
-        bool, typer.Option("--predict", help="Write predictions instead of the reduced table.")
-    ] = False,
-    out: Out = None,
-    force: Force = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Reduce another table to the selected columns, or predict it."""
-    from rowsparse.cli.apply_command import run_apply
-
-    def run() -> int:
-        return run_apply(result, data, predict=predict, out=out, force=force, quiet=quiet)
-
-    raise typer.Exit(ended(run, debug=debug))
 
 
 def methods(debug: Debug = False) -> None:

@@ -1,4 +1,4 @@
-"""The options of the commands on a table, as typer reads them."""
+"""The options of the commands on a table."""
 
 import shlex
 from dataclasses import dataclass, fields
@@ -8,136 +8,58 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from rowsparse.cli import completion
+from rowsparse.cli.parameters import (
+    Adjust,
+    Alpha,
+    By,
+    Clip,
+    Data,
+    Debug,
+    Drop,
+    DropMissingTarget,
+    Exclude,
+    Folds,
+    Force,
+    Format,
+    GroupsColumn,
+    Impute,
+    Include,
+    Jobs,
+    Json,
+    KMax,
+    Labels,
+    Metric,
+    NaValues,
+    Out,
+    Query,
+    Quiet,
+    Repeats,
+    Report,
+    Seed,
+    Settings,
+    TableFormat,
+    Target,
+    TargetKind,
+    Task,
+    Transpose,
+)
 from rowsparse.cli.standard_input import STANDARD_INPUT
 
 __all__ = [
+    "ApplyOptions",
     "CompareOptions",
-    "Data",
-    "Debug",
-    "Force",
-    "Out",
     "PathOptions",
-    "Quiet",
+    "ReadingOptions",
     "SelectOptions",
     "TableOptions",
-    "default_folder",
 ]
 
 # Options that say where and how results are shown, not what they are: part of the command only.
-_NOT_SETTINGS = ("out", "force", "report", "quiet", "debug")
+_NOT_SETTINGS = ("settings", "out", "format", "force", "report", "json", "quiet", "debug")
 
 
-class TargetKind(StrEnum):
-    """What the target holds."""
-
-    auto = "auto"
-    classification = "classification"
-    multilabel = "multilabel"
-    regression = "regression"
-
-
-class ImputeMethod(StrEnum):
-    """What replaces a missing value."""
-
-    median = "median"
-
-
-Data = Annotated[
-    Path,
-    typer.Argument(
-        help="The table: .csv, .tsv (also .gz), .xlsx, .parquet, .arrow, .feather, .npz, .mat or "
-        ".h5ad; - for standard input.",
-        show_default=False,
-    ),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--target",
-        "-t",
-        help="Column to predict; several as 'a,b,c' or 'label_*'.",
-        show_default=False,
-    ),
-]
-Drop = Annotated[str | None, typer.Option(help="Columns to leave out.", show_default=False)]
-Task = Annotated[TargetKind, typer.Option(help="What the target holds.")]
-Impute = Annotated[
-    ImputeMethod | None,
-    typer.Option(help="Fill missing values; otherwise they are refused.", show_default=False),
-]
-NaValues = Annotated[
-    str | None,
-    typer.Option(
-        help="Cells that are missing values, as in '<LOD,ND', besides NA and the like.",
-        show_default=False,
-    ),
-]
-Transpose = Annotated[
-    bool,
-    typer.Option("--transpose", help="The table has a row for each feature, its name first."),
-]
-Labels = Annotated[
-    Path | None,
-    typer.Option(help="Another file with the column to predict; see --by.", show_default=False),
-]
-By = Annotated[
-    str | None,
-    typer.Option(
-        help="Column with the names of the samples, in the table and in --labels.",
-        show_default=False,
-    ),
-]
-Include = Annotated[
-    str | None, typer.Option(help="Columns that must be selected.", show_default=False)
-]
-Exclude = Annotated[
-    str | None, typer.Option(help="Columns that must not be selected.", show_default=False)
-]
-Alpha = Annotated[
-    float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
-]
-Folds = Annotated[int, typer.Option("--cv", help="Number of folds of the cross-validation.")]
-KMax = Annotated[int, typer.Option("--k-max", help="The largest number of features to try.")]
-Metric = Annotated[
-    str | None,
-    typer.Option(
-        help="Score: accuracy, balanced_accuracy, macro_f1 or r2; by default the first that the "
-        "target has (macro_f1 for labels).",
-        show_default=False,
-    ),
-]
-Seed = Annotated[int, typer.Option(help="Seed of everything that is drawn.", min=0)]
-Jobs = Annotated[
-    int | None,
-    typer.Option(help="Number of threads; the answer is the same.", min=1, show_default=False),
-]
-
-
-def _named_folder(text: str) -> Path:
-    """A folder; an empty name would be the current one."""
-    if not text.strip():
-        raise typer.BadParameter("name a folder, as in --out results, or leave the option out.")
-    return Path(text)
-
-
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        parser=_named_folder,
-        metavar="DIR",
-        help="Folder for the results; named after the table if not given.",
-        show_default=False,
-    ),
-]
-Force = Annotated[
-    bool, typer.Option("--force", help="Overwrite the results of an earlier run in that folder.")
-]
-Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no table.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-
-
-def default_folder(table: Path, command: str) -> Path:
+def _default_folder(table: Path, command: str) -> Path:
     """The folder for the results of a command on a table, if none is given."""
     if table == STANDARD_INPUT:
         return Path(f"stdin-{command}")
@@ -145,34 +67,84 @@ def default_folder(table: Path, command: str) -> Path:
     return Path(f"{stem}-{command}")
 
 
-class TableOptions:
-    """Options that all commands on a table have, declared as fields by each of them."""
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """Options of every command that reads a table and writes a folder."""
 
     command: ClassVar[str]
-    data: Path
-    target: str | None
-    drop: str | None
-    impute: ImputeMethod | None
-    na_values: str | None
-    transpose: bool
-    labels: Path | None
-    by: str | None
-    task: TargetKind
-    cv: int
-    metric: str | None
-    seed: int
-    jobs: int | None
-    out: Path | None
-    force: bool
-    report: bool
-    quiet: bool
+    data: Data
+    na_values: NaValues = None
+    transpose: Transpose = False
+    query: Query = None
+    labels: Labels = None
+    by: By = None
+    out: Out = None
+    format: Format = None
+    force: Force = False
+    json: Json = False
+    quiet: Quiet = False
+    debug: Debug = False
+
+    @property
+    def table_format(self) -> str:
+        """What tables are written as."""
+        return str(self.format or TableFormat.csv)
 
     @property
     def folder(self) -> Path:
         """Where the results go."""
         if self.out is not None:
             return self.out
-        return default_folder(self.data, self.command)
+        return _default_folder(self.data, self.command)
+
+    @classmethod
+    def in_order(cls) -> list[str]:
+        """The names of the options: table and target, those of this command, those of all."""
+        every = [field.name for field in fields(cls)]
+        inherited = {field.name for field in fields(cls.__base__)}  # type: ignore[arg-type]
+        parts = (
+            ("result", "data", "target"),
+            [name for name in every if name not in inherited],
+            [name for name in every if name not in _NOT_SETTINGS],
+            _NOT_SETTINGS,
+        )
+        return list(dict.fromkeys(name for part in parts for name in part if name in every))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions(ReadingOptions):
+    """Reduce another table to the selected columns, or predict it."""
+
+    command: ClassVar[str] = "apply"
+    result: Annotated[
+        Path,
+        typer.Argument(
+            help="The folder that 'rowsparse select' wrote, or its model.json.", show_default=False
+        ),
+    ]
+    predict: Annotated[
+        bool, typer.Option("--predict", help="Write predictions instead of the reduced table.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(ReadingOptions):
+    """Options of the commands that select from a table."""
+
+    target: Target = None
+    adjust: Adjust = None
+    drop: Drop = None
+    drop_missing_target: DropMissingTarget = False
+    impute: Impute = None
+    task: Task = TargetKind.auto
+    groups_column: GroupsColumn = None
+    cv: Folds = 5
+    repeats: Repeats = 1
+    metric: Metric = None
+    seed: Seed = 0
+    jobs: Jobs = None
+    settings: Settings = None
+    report: Report = True
 
     @property
     def record(self) -> dict[str, Any]:
@@ -181,20 +153,20 @@ class TableOptions:
 
         words = ["rowsparse", self.command, str(self.data)]
         chosen: dict[str, Any] = {}
-        for field in fields(self):  # type: ignore[arg-type]
-            if field.name == "data":
+        for option in self.in_order():
+            if option in ("data", "settings"):
                 continue
-            value = getattr(self, field.name)
-            if field.name not in _NOT_SETTINGS:
-                chosen[field.name] = str(value) if isinstance(value, StrEnum | Path) else value
-            if field.name == "report":
+            value = getattr(self, option)
+            if option not in _NOT_SETTINGS:
+                chosen[option] = str(value) if isinstance(value, StrEnum | Path) else value
+            if option == "report":
                 words += [] if value else ["--no-report"]
             elif value is True:
-                words.append(flag(field.name))
+                words.append(flag(option))
             elif value is not None and value is not False:
                 text = str(value)
                 # Only after "=" may a value begin with a dash.
-                name = flag(field.name)
+                name = flag(option)
                 words += [f"{name}={text}"] if text.startswith("-") else [name, text]
         return {"command": shlex.join(words), "data": str(self.data), **chosen}
 
@@ -204,15 +176,15 @@ class SelectOptions(TableOptions):
     """Pick the k features of a table that serve the prediction together."""
 
     command: ClassVar[str] = "select"
-    data: Data
-    target: Target = None
     k: Annotated[
         str,
         typer.Option(
             "-k", help="Number of features, or 'auto': by cross-validation.", show_default=False
         ),
     ]
-    method: Annotated[str, typer.Option(help="See 'rowsparse methods'.")] = "topk"
+    method: Annotated[
+        str, typer.Option(help="See 'rowsparse methods'.", autocompletion=completion.methods)
+    ] = "topk"
     certify: Annotated[
         bool, typer.Option("--certify", help="Prove how close to the best choice it is.")
     ] = False
@@ -228,17 +200,9 @@ class SelectOptions(TableOptions):
         typer.Option(help="Seconds for search and proof; 10 with --certify.", show_default=False),
     ] = None
     alpha: Alpha = None
+    clip: Clip = None
     include: Include = None
     exclude: Exclude = None
-    drop: Drop = None
-    impute: Impute = None
-    na_values: NaValues = None
-    transpose: Transpose = False
-    labels: Labels = None
-    by: By = None
-    task: Task = TargetKind.auto
-    cv: Folds = 5
-    metric: Metric = None
     k_max: KMax = 30
     stability: Annotated[
         int | None,
@@ -264,13 +228,6 @@ class SelectOptions(TableOptions):
     transform: Annotated[bool, typer.Option("--transform", help="Write the reduced table too.")] = (
         False
     )
-    seed: Seed = 0
-    jobs: Jobs = None
-    out: Out = None
-    force: Force = False
-    report: Report = True
-    quiet: Quiet = False
-    debug: Debug = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,8 +235,6 @@ class CompareOptions(TableOptions):
     """Judge several methods on samples that took no part in the selection."""
 
     command: ClassVar[str] = "compare"
-    data: Data
-    target: Target = None
     k: Annotated[
         str, typer.Option("-k", help="Numbers of features, as in 5,10,20.", show_default=False)
     ]
@@ -288,24 +243,9 @@ class CompareOptions(TableOptions):
         typer.Option(
             help="Methods, as in topk,rfs,relieff, or 'all'; see 'rowsparse methods'.",
             show_default=False,
+            autocompletion=completion.several_methods,
         ),
     ] = None
-    drop: Drop = None
-    impute: Impute = None
-    na_values: NaValues = None
-    transpose: Transpose = False
-    labels: Labels = None
-    by: By = None
-    task: Task = TargetKind.auto
-    cv: Folds = 5
-    metric: Metric = None
-    seed: Seed = 0
-    jobs: Jobs = None
-    out: Out = None
-    force: Force = False
-    report: Report = True
-    quiet: Quiet = False
-    debug: Debug = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,25 +253,8 @@ class PathOptions(TableOptions):
     """Show the best features for every k, and what each further one is worth."""
 
     command: ClassVar[str] = "path"
-    data: Data
-    target: Target = None
     k_max: KMax = 30
     alpha: Alpha = None
+    clip: Clip = None
     include: Include = None
     exclude: Exclude = None
-    drop: Drop = None
-    impute: Impute = None
-    na_values: NaValues = None
-    transpose: Transpose = False
-    labels: Labels = None
-    by: By = None
-    task: Task = TargetKind.auto
-    cv: Folds = 5
-    metric: Metric = None
-    seed: Seed = 0
-    jobs: Jobs = None
-    out: Out = None
-    force: Force = False
-    report: Report = True
-    quiet: Quiet = False
-    debug: Debug = False

@@ -64,10 +64,27 @@ def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> 
         table.add_row(*map(_text, cells))
     console.print(table)
     _more(console, len(result.features))
+    if result.covariates:
+        console.print(_covariates(result))
     for sentence in _sentences(result):
         _print(console, sentence)
     _notes(console, result.data.notes)
     _files(console, out, written)
+
+
+def _covariates(result: SelectionResult) -> Table:
+    """The columns that are in every model, with their coefficients."""
+    classes = result.data.classes
+    # Of two classes the coefficients are opposite.
+    names = classes[1:] if len(classes) == 2 else classes or result.data.targets
+    table = _table("In every model, and not counted")
+    table.add_column("Covariate", overflow="fold")
+    for name in names:
+        table.add_column(_text(plain(f"Coefficient of {name}")), justify="right")
+    for feature in result.covariates[:_MOST_ROWS]:
+        values = feature.coefficients[-len(names) :]
+        table.add_row(_text(plain(feature.name)), *map(_number, values))
+    return table
 
 
 def print_checked(checked: CheckedProof) -> None:
@@ -76,8 +93,9 @@ def print_checked(checked: CheckedProof) -> None:
 
     console = _console()
     problem = checked.proof.problem
-    k, d = problem.k, problem.n_features
-    _print(console, f"{k} of {d:,} columns: {plain(', '.join(checked.features), 400)}.")
+    limited = f", limited to ±{problem.clip:g} standard deviations" if problem.clip else ""
+    columns = f"{problem.k} of {problem.n_features:,} columns{limited}"
+    _print(console, f"{columns}: {plain(', '.join(checked.features), 400)}.")
     _print(
         console,
         f"Their objective is {checked.objective:.10g}. No other choice has one below "
@@ -128,9 +146,13 @@ def print_proof(path: Path, data: Path) -> None:
 
 def _sentences(result: SelectionResult) -> list[str]:
     from rowsparse.report import words
+    from rowsparse.report.numbers import metric_name
 
     _, score, proof = words.summary(result)
     sentences = [score]
+    if result.covariates and not math.isnan(result.covariate_score):
+        name, value = metric_name(result.metric), result.covariate_score
+        sentences.append(f"With the covariates alone, the {name} is {value:.3f}.")
     if result.holdout is not None:
         sentences.append(words.holdout_sentence(result.holdout))
     if result.curve is not None:

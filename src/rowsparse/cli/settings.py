@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from rowsparse.workflow.messages import InputError, Message, setting, shown
@@ -18,12 +18,20 @@ from rowsparse.workflow.settings import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rowsparse.cli.options import CompareOptions, PathOptions, SelectOptions, TableOptions
+    from rowsparse.cli.options import (
+        CompareOptions,
+        PathOptions,
+        ReadingOptions,
+        SelectOptions,
+        TableOptions,
+    )
 
 __all__ = [
+    "as_typed",
     "compare_settings",
     "flag",
     "path_settings",
+    "reading_settings",
     "select_settings",
     "table_settings",
     "translated",
@@ -42,6 +50,7 @@ _FLAGS = {
 _PARAMETERS = {
     "n_features_to_select": "k",
     "alpha": "alpha",
+    "clip": "clip",
     "certify": "certify",
     "k_max": "k_max",
     "time_limit": "time_limit",
@@ -84,6 +93,11 @@ def translated(sentence: str) -> str:
     return sentence
 
 
+def as_typed(warning: str) -> str:
+    """A warning of the workflow or of a selector, with flags."""
+    return with_flags(warning) if isinstance(warning, Message) else translated(warning)
+
+
 def _typed(setting: str, value: Any) -> str:
     """A setting as it is typed, with its value if it has one."""
     if value is None:
@@ -94,16 +108,26 @@ def _typed(setting: str, value: Any) -> str:
 
 
 # ------------------------------------------------------------------------ options as settings
-def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSettings:
-    """How the table is read."""
+def reading_settings(options: ReadingOptions) -> TableSettings:
+    """How the cells of a table are read; its columns may be anything."""
     return TableSettings(
-        target=options.target,
-        drop=options.drop,
-        impute=options.impute and str(options.impute),
         na_values=options.na_values,
         transpose=options.transpose,
+        query=options.query,
         labels=None if options.labels is None else str(options.labels),
         by=options.by,
+    )
+
+
+def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSettings:
+    """How the table is read."""
+    return replace(
+        reading_settings(options),
+        target=options.target,
+        drop=options.drop,
+        drop_missing_target=options.drop_missing_target,
+        impute=options.impute and str(options.impute),
+        groups_column=options.groups_column,
         task=str(options.task),
         keep_all=keep_all,
     )

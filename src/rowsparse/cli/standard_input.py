@@ -21,6 +21,7 @@ _SUFFIXES = {
     b"ARROW1": ".arrow",
     b"MATLAB": ".mat",
     b"\x89HDF": ".h5ad",
+    b"SQLite f": ".sqlite",
 }
 
 

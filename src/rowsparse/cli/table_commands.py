@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowsparse.cli.display import Display
+from rowsparse.cli.imports import import_workflow
 from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
 from rowsparse.cli.standard_input import input_file
 
 if TYPE_CHECKING:
-    from rowsparse.cli.options import CompareOptions, PathOptions, SelectOptions, TableOptions
+    from rowsparse.cli.options import (
+        CompareOptions,
+        PathOptions,
+        ReadingOptions,
+        SelectOptions,
+        TableOptions,
+    )
     from rowsparse.workflow.new_table import NewTable
     from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
     from rowsparse.workflow.settings import TableSettings
     from rowsparse.workflow.table import Table
 
-__all__ = ["run_compare", "run_path", "run_select", "run_verify"]
+__all__ = ["check_output", "run_compare", "run_path", "run_select", "run_verify"]
 
 Result = TypeVar("Result", "SelectionResult", "ComparisonResult", "PathResult")
 
@@ -33,7 +40,7 @@ def run_select(options: SelectOptions) -> int:
 
     settings = select_settings(options)
     reading = table_settings(options, keep_all=settings.image_shape is not None)
-    _check_folder(options)
+    check_output(options)
     with _inputs(options) as (data, display):
         table, seconds = _read(data, reading, display, "select")
         holdout = options.holdout and _read_holdout(options.holdout, table)
@@ -50,13 +57,13 @@ def run_select(options: SelectOptions) -> int:
         page = _page(options, "selection_page", result)
         proof = options.proof
         with result_folder(options.folder) as folder:
-            written = write_selection(folder, result)
+            written = write_selection(folder, result, options.table_format)
             if options.transform:
-                written.append(write_reduced(folder, table, result))
+                written.append(write_reduced(folder, table, result, options.format))
             if proof and result.proof is not None:
                 proof = write_proof(proof, result.proof, table, reading)
-            written += _write_page(folder, page)
-    if not options.quiet:
+            written += _write_texts(folder, page, options)
+    if _shows_tables(options):
         from rowsparse.cli.printing import print_proof, print_selection
 
         print_selection(result, options.folder, written)
@@ -82,7 +89,7 @@ def run_compare(options: CompareOptions) -> int:
     from rowsparse.cli.settings import compare_settings, table_settings
 
     settings = compare_settings(options)
-    _check_folder(options)
+    check_output(options)
     with _inputs(options) as (data, display):
         table, seconds = _read(data, table_settings(options), display, "compare")
         from rowsparse.workflow.compare import compare
@@ -92,8 +99,9 @@ def run_compare(options: CompareOptions) -> int:
         result = _recorded(compare(table, settings, progress=display), options, seconds)
         page = _page(options, "comparison_page", result)
         with result_folder(options.folder) as folder:
-            written = write_comparison(folder, result) + _write_page(folder, page)
-    if not options.quiet:
+            written = write_comparison(folder, result, options.table_format)
+            written += _write_texts(folder, page, options)
+    if _shows_tables(options):
         from rowsparse.cli.printing import print_comparison
 
         print_comparison(result, options.folder, written)
@@ -106,7 +114,7 @@ def run_path(options: PathOptions) -> int:
     from rowsparse.cli.settings import path_settings, table_settings
 
     settings = path_settings(options)
-    _check_folder(options)
+    check_output(options)
     with _inputs(options) as (data, display):
         table, seconds = _read(data, table_settings(options), display, "path")
         from rowsparse.workflow.path import find_path
@@ -116,8 +124,9 @@ def run_path(options: PathOptions) -> int:
         result = _recorded(find_path(table, settings, progress=display), options, seconds)
         page = _page(options, "path_page", result)
         with result_folder(options.folder) as folder:
-            written = write_path(folder, result) + _write_page(folder, page)
-    if not options.quiet:
+            written = write_path(folder, result, options.table_format)
+            written += _write_texts(folder, page, options)
+    if _shows_tables(options):
         from rowsparse.cli.printing import print_path
 
         print_path(result, options.folder, written)
@@ -137,8 +146,12 @@ def _inputs(options: TableOptions) -> Iterator[tuple[Path, Display]]:
         yield data, display
 
 
-def _check_folder(options: TableOptions) -> None:
-    """Refuse the folder for the results before the work begins."""
+def check_output(options: ReadingOptions) -> None:
+    """Refuse the folder and the format for the results before the work begins."""
+    if options.table_format == "xlsx":
+        from rowsparse.workflow.excel import require_xlsxwriter
+
+        require_xlsxwriter()
     from rowsparse.workflow.result_folder import check_folder
 
     check_folder(options.folder, options.data, force=options.force)
@@ -160,7 +173,7 @@ def _read(
     helpers = [
         threading.Thread(target=_ignoring_errors, args=(call,), daemon=True)
         for call in (
-            lambda: import_module(f"rowsparse.workflow.{workflow}"),
+            lambda: import_workflow(workflow, with_pandas=path.suffix == ".h5ad"),
             lambda: found.append(checksum(path)),
         )
     ]
@@ -183,6 +196,8 @@ def _read_holdout(path: Path, table: Table) -> NewTable:
     if path.resolve() == table.path.resolve():
         raise InputError(f"{setting('holdout')} must be another table than the one selected from.")
     holdout = open_table(path, table.reading)
+    if table.reading.drop_missing_target and {*table.target.names} <= {*holdout.target_names}:
+        holdout = holdout.with_targets(table.target.names)
     check_targets(holdout, table.target.names)
     return holdout
 
@@ -210,12 +225,12 @@ def _ignoring_errors(call: Callable[[], object]) -> None:
 
 def _recorded(result: Result, options: TableOptions, seconds: float) -> Result:
     """The result with the options of the command, the seconds of reading, and notes with flags."""
-    from rowsparse.cli.settings import translated, with_flags
+    from rowsparse.cli.settings import as_typed, with_flags
 
     return replace(
         result,
         data=replace(result.data, notes=tuple(map(with_flags, result.data.notes))),
-        warnings=tuple(map(translated, result.warnings)),
+        warnings=tuple(map(as_typed, result.warnings)),
         settings=_in_effect(options.record, result.settings),
         seconds={**result.seconds, "read": seconds},
     )
@@ -245,14 +260,23 @@ def _page(options: TableOptions, function: str, result: object) -> str | None:
     return page
 
 
-def _write_page(folder: Path, page: str | None) -> list[Path]:
+def _write_texts(folder: Path, page: str | None, options: TableOptions) -> list[Path]:
+    """Write the report, if there is one, and the settings of the run."""
+    from rowsparse.cli.settings_file import SETTINGS_FILE, settings_text
     from rowsparse.workflow.writing import write_text
 
-    if page is None:
-        return []
-    path = folder / "report.html"
-    write_text(path, page)
-    return [path]
+    texts = {"report.html": page, SETTINGS_FILE: settings_text(options)}
+    written = {folder / name: text for name, text in texts.items() if text is not None}
+    for path, text in written.items():
+        write_text(path, text)
+    return list(written)
+
+
+def _shows_tables(options: TableOptions) -> bool:
+    """Whether tables are to be printed; prints the result as JSON if that is asked for."""
+    if options.json:
+        sys.stdout.write((options.folder / "result.json").read_text(encoding="utf-8"))
+    return not (options.json or options.quiet)
 
 
 def _complain_of(warnings: tuple[str, ...]) -> None:

@@ -11,6 +11,8 @@ where X is. A new kind of array is one subclass of :class:`ImplicitDesign`.
 
 The filters (``solvers/filters``) take the validated array itself: they count and compare the
 values of single columns, which needs neither centring nor products.
+
+If asked for, the values of each column of X are limited before all that (``design/clipped.py``).
 """
 
 from rowsparse.design.build import Units, make_design, power_of_two_unit

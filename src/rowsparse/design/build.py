@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rowsparse._arrays import Array, on_device
+from rowsparse.design.clipped import clip_limits, clipped_design
 from rowsparse.design.dense import DenseDesign
 from rowsparse.design.device import DeviceDesign
 from rowsparse.design.protocol import Design, ImplicitDesign, Moments, binary_units
@@ -39,11 +40,15 @@ def power_of_two_unit(magnitude: float, dtype: str = "float64") -> float:
 
 @dataclass(frozen=True)
 class Units:
-    """How the coefficients of a design become those of the user's data."""
+    """How the coefficients of a design become those of the user's data.
+
+    With ``limits``, (2, d), they are for X limited to these values, column by column.
+    """
 
     mean: Array
     inv_scale: Array
     x_unit: float
+    limits: Array | None = None
 
     def coefficients(self, W: Array, b: Array) -> tuple[Array, Array]:
         """(W, b) of the design as ``coef`` (c x d) and ``intercept`` (c,) for X itself."""
@@ -52,9 +57,12 @@ class Units:
 
 
 def make_design(
-    X: Any, *, center: bool, scale: bool, weights: Array | None = None
+    X: Any, *, center: bool, scale: bool, weights: Array | None = None, clip: float | None = None
 ) -> tuple[Design, Units]:
     """A design over X, centred and scaled to unit standard deviation (ddof = 0) as asked.
+
+    With ``clip``, values further than that many standard deviations from the mean of their column
+    are moved to that distance, before all columns are centred and scaled anew.
 
     Columns that are constant become zero as soon as they are centred. Without scaling, values
     of an extreme magnitude are divided by one common power of two (``Units.x_unit``), so that
@@ -73,6 +81,11 @@ def make_design(
     stored = canonical(X, sp.csc_array) if sp.issparse(X) else X
     raw = kind(stored, mean=None, inv_scale=np.ones(d))
     moments = raw.moments(weights)
+    limits, offset = None, np.zeros(d)
+    if clip is not None:
+        limits = clip_limits(moments, clip, raw.dtype)
+        raw, offset = clipped_design(stored, limits, kind)
+        moments = raw.moments(weights)
     counts = ~moments.constant if center else np.ones(d, dtype=bool)
     largest = float(moments.largest[counts].max(initial=0.0))
     unit = 1.0 if scale else power_of_two_unit(largest, raw.dtype.name)
@@ -82,11 +95,11 @@ def make_design(
     if center:
         inv_scale[moments.constant] = 0.0
     mean, rest = (moments.mean, moments.rest) if center else (None, None)
-    units = Units(moments.mean if center else np.zeros(d), inv_scale, unit)
+    units = Units(moments.mean + offset if center else offset, inv_scale, unit, limits)
     most = _MAX_SPARSE_OFFSET if sp.issparse(X) else _MAX_OFFSET[raw.dtype.name]
     if _implicit_is_unsafe(raw.dtype, moments, inv_scale, most if center else np.inf):
         return raw.safe_copy(mean, rest, inv_scale, binary_units(moments.largest)), units
-    design = kind(stored, mean=mean, inv_scale=inv_scale, rest=rest)
+    design = raw.standardized(mean, rest, inv_scale)
     if weights is None:
         # The norms of the columns follow from the moments, without another pass over the data.
         spread = moments.sd if center else np.hypot(moments.sd, moments.mean)

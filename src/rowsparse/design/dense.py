@@ -52,11 +52,15 @@ class DenseDesign(ImplicitDesign):
         Z = self.columns(columns)
         if self.row_scale is not None:
             Z *= self.row_scale[:, None].astype(Z.dtype)
-        rows: NDArray[Any] = Z.T @ self._X
+        rows = self._left_dot(Z.T)
         if self.mean is not None:
             rows -= np.outer(Z.sum(axis=0), self.mean).astype(Z.dtype)
         rows *= self.inv_scale.astype(Z.dtype)
         return rows
+
+    def _left_dot(self, M: NDArray[Any]) -> NDArray[Any]:
+        """M X."""
+        return np.asarray(M @ self._X)
 
     def _row_blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         n, d = self.shape
@@ -149,7 +153,7 @@ class DenseDesign(ImplicitDesign):
         Z = np.empty(self.shape, dtype=self.dtype)
         for rows, block in self._row_blocks():
             Z[rows] = (block / unit - offset - further) * (inv_scale * unit)
-        source = DenseDesign(self._X, mean=mean, inv_scale=inv_scale, rest=rest)
+        source = self.standardized(mean, rest, inv_scale)
         return DenseDesign(Z, mean=None, inv_scale=np.ones(self.shape[1]), source=source)
 
     def _doubled(self) -> Any:

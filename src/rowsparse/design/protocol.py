@@ -318,6 +318,10 @@ class ImplicitDesign(Design):
     def in_double(self) -> ImplicitDesign:
         return self if self.dtype == np.float64 else self._view(_X=self._doubled())
 
+    def standardized(self, mean: Array | None, rest: Array | None, inv_scale: Array) -> Self:
+        """The same X with other offsets and scales of the columns."""
+        return self._view(mean=mean, _rest=rest, inv_scale=inv_scale)
+
     def _view(self, **changes: Any) -> Self:
         """A copy of this design with some attributes replaced."""
         view = copy(self)

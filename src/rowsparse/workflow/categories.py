@@ -57,8 +57,8 @@ class Encoded:
         Columns that are different, or the same, in every row.
     prose, dates : list of str
         Columns of too many different values, and of dates.
-    missing : dict of str to int
-        Missing values of the categories.
+    missing : dict of str to array of int
+        The rows in which a category has no value.
     notes : list of str
     n_columns : int
         Number of columns of text.
@@ -73,7 +73,7 @@ class Encoded:
     constant: list[str] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
     dates: list[str] = field(default_factory=list)
-    missing: dict[str, int] = field(default_factory=dict)
+    missing: dict[str, Index] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     n_columns: int = 0
 
@@ -129,7 +129,7 @@ def encode_text(
         else:
             commonest = min(counts, key=lambda level: (-counts[level], level))
             if len(present) < n:
-                found.missing[name] = n - len(present)
+                found.missing[name] = np.flatnonzero([v is None for v in values.tolist()])
                 if not impute:
                     continue
                 values = np.array([commonest if v is None else v for v in values], dtype=object)

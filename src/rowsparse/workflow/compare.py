@@ -13,12 +13,12 @@ from rowsparse._text import joined
 from rowsparse.evaluation import Record, SelectionCurve, judge_selection
 from rowsparse.selectors import list_selectors, selector_info
 from rowsparse.workflow.cross_validation import (
-    Splits,
     judges,
     score_metric,
     select_in_fold,
-    table_folds,
 )
+from rowsparse.workflow.folds import Splits, fold_notes, table_folds
+from rowsparse.workflow.leakage import find_leaks
 from rowsparse.workflow.plan import Plan, check_count, group_notes, make_plan
 from rowsparse.workflow.results import ComparisonResult, Verdict
 from rowsparse.workflow.run_log import ProgressCallback, StepTimer, recorded, silent, versions
@@ -58,17 +58,19 @@ def compare(
     """
     timer = StepTimer()
     d = table.X.shape[1]
-    for k in settings.k:
-        check_count(k, d)
     names, missing = _method_names(table, settings.methods)
-    plans = [make_plan(table, MethodSettings(method=name), settings.seed) for name in names]
-    notes = [*table.notes, *group_notes(plans), *missing]
+    chosen = [MethodSettings(method=name, adjust=settings.adjust) for name in names]
+    plans = [make_plan(table, method, settings.seed) for method in chosen]
+    for k in settings.k:
+        check_count(k, d - len(plans[0].adjusted))
+    notes = [*_adjusted_notes(table, plans), *group_notes(plans), *missing]
     metric = score_metric(table, settings.metric)
-    splits = table_folds(table, settings.cv, settings.seed)
+    splits = table_folds(table, settings)
+    notes += fold_notes(table, settings)
     numbered = list(enumerate(splits))
     records: list[Record] = []
     for at, plan in enumerate(plans):
-        progress(f"{plan.name}: {settings.cv} folds", at / len(plans))
+        progress(f"{plan.name}: {len(splits)} folds", at / len(plans))
         with timer.step(plan.name), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             folds = [partial(_records, plan, settings.k, at, *split) for at, split in numbered]
@@ -76,20 +78,22 @@ def compare(
                 records += found
     progress("Comparing", 1.0)
     curve = SelectionCurve(records, table.task, "honest", d, metric)
+    leaks = find_leaks(plans[0])
     imbalance = imbalance_warning(table)
     return ComparisonResult(
-        data=replace(table.summary(), notes=tuple(notes)),
+        data=replace(table.summary(), notes=tuple(notes), leaks=leaks.names),
         curve=curve,
         settings=recorded(settings, {"methods": tuple(names), "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
-        warnings=(*_failures(curve), *([imbalance] if imbalance else [])),
+        warnings=(*leaks.sentences("drop"), *_failures(curve), *([imbalance] if imbalance else [])),
         verdict=_verdict(table, splits, curve),
     )
 
 
 def _records(plan: Plan, ks: tuple[int, ...], at: int, train: Index, test: Index) -> list[Record]:
     """What a method comes to in one fold; the reason if it fails."""
+    plan = plan.in_fold(train)
     X, y, task = plan.table.X, plan.table.y, plan.table.task
     models = judges(task, X.shape[0])
     try:
@@ -100,11 +104,33 @@ def _records(plan: Plan, ks: tuple[int, ...], at: int, train: Index, test: Index
         return [
             Record(plan.name, model, "honest", k, at, error=why) for k in ks for model in models
         ]
-    return [
+    found = [
         record
         for k in ks
         for record in judge_selection(plan.name, chosen[k], X, y, train, test, at, models, task)
     ]
+    return [_counted(record, plan) for record in found] if plan.adjusted else found
+
+
+def _counted(record: Record, plan: Plan) -> Record:
+    """The record with the features that count alone."""
+    support = tuple(j for j in record.support if j not in plan.adjusted)
+    return replace(record, support=support, n_selected=len(support))
+
+
+def _adjusted_notes(table: Table, plans: list[Plan]) -> list[str]:
+    """The notes of the table, and on what is in every model."""
+    notes = list(table.notes)
+    if not plans[0].adjusted:
+        return notes
+    notes += [note for note in plans[0].table.notes if note.startswith("Adjusted for")]
+    apart = [plan.name for plan in plans if not plan.accepts("include")]
+    if apart:
+        notes.append(
+            f"{joined(apart, 3)} selected among the other columns only; the models that score "
+            "have both."
+        )
+    return notes
 
 
 def _method_names(table: Table, methods: tuple[str, ...] | None) -> tuple[list[str], list[str]]:

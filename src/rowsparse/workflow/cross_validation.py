@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,10 +22,10 @@ from rowsparse.evaluation import (
     METRICS,
     Selection,
     default_estimators,
-    folds,
     prediction_scores,
     select_for_each,
 )
+from rowsparse.workflow.folds import Splits
 from rowsparse.workflow.messages import InputError, setting, shown
 from rowsparse.workflow.plan import Plan
 from rowsparse.workflow.results import Confusion, Verdict
@@ -36,17 +36,13 @@ from rowsparse.workflow.verdict import compare_with_guessing, guess, verdict_met
 
 __all__ = [
     "MANY_SAMPLES",
-    "Splits",
     "Validation",
     "confusion",
     "cross_validate",
     "judges",
     "score_metric",
     "select_in_fold",
-    "table_folds",
 ]
-
-Splits = list[tuple[Index, Index]]
 
 
 # With more samples a support vector machine takes too long.
@@ -69,6 +65,8 @@ class Validation:
         Of each fold, with the features selected in it.
     baseline : float
         Mean score with all features, NaN if not computed.
+    adjusted : float
+        Mean score with the columns alone that are in every model; NaN if there are none.
     chance : array of shape (n_splits,)
         Score of each fold without any feature.
     predicted : tuple of dict of int to array
@@ -79,6 +77,7 @@ class Validation:
     ks: tuple[int, ...]
     scores: Array
     baseline: float
+    adjusted: float
     chance: Array
     predicted: tuple[dict[int, Any], ...]
 
@@ -106,20 +105,6 @@ def judges(task: str, n: int) -> dict[str, Any]:
     return {"logistic regression": model, "1-NN": KNeighborsClassifier(n_neighbors=1)}
 
 
-def table_folds(table: Table, cv: int, seed: int) -> Splits:
-    """The folds of a table; all workflows use the same for the same seed."""
-    n = table.X.shape[0]
-    most = n if table.task != "classification" else max(table.target.counts)
-    if most < 2:
-        raise InputError("No class has two samples: there is nothing to learn from.")
-    if not 2 <= cv <= most:
-        what = "samples" if table.task != "classification" else "samples of the largest class"
-        raise InputError(
-            f"{setting('cv')} must be between 2 and {most}, the number of {what}; got {cv}."
-        )
-    return folds(cv, table.X, table.y, table.task, seed)
-
-
 def score_metric(table: Table, wanted: str | None) -> str:
     """The metric of the scores; refused if the targets have no such metric."""
     known = METRICS[table.task]
@@ -135,10 +120,24 @@ def score_metric(table: Table, wanted: str | None) -> str:
 def select_in_fold(plan: Plan, train: Index, ks: Sequence[int]) -> dict[int, Selection]:
     """What a method selects from the training samples of a fold, for each number of features.
 
-    All workflows select in folds by this function, so that the same k has the same score in each.
+    ``plan`` is that of the fold, see :meth:`Plan.in_fold`. All workflows select in folds by this
+    function, so that the same k has the same score in each.
     """
-    X, y = plan.table.X, plan.table.y
-    return select_for_each(plan.quick(1), X[train], y[train], ks, along_path=False)
+    X, y = plan.table.X[train], plan.table.y[train]
+    columns = np.arange(X.shape[1])
+    if plan.adjusted and not plan.accepts("include"):
+        columns = np.setdiff1d(columns, plan.adjusted)
+        X = X[:, columns]
+    asked = {k: plan.n_asked(k) for k in ks}
+    found = select_for_each(plan.quick(1), X, y, asked.values(), along_path=False)
+    return {
+        k: replace(
+            found[count],
+            k=k,
+            support=np.union1d(columns[found[count].support], plan.adjusted).astype(np.intp),
+        )
+        for k, count in asked.items()
+    }
 
 
 def cross_validate(
@@ -166,7 +165,7 @@ def cross_validate(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = in_threads(
-            [partial(fold.scored, train, test) for train, test in splits],
+            [partial(_scored, fold, train, test) for train, test in splits],
             n_jobs,
             lambda count: progress(what, count / len(splits)),
         )
@@ -175,6 +174,7 @@ def cross_validate(
         ks=counts,
         scores=np.array([scored.scores for scored in found]),
         baseline=float(np.mean([scored.baseline for scored in found])),
+        adjusted=float(np.mean([scored.adjusted for scored in found])),
         chance=np.array([scored.chance for scored in found]),
         predicted=tuple(scored.predicted for scored in found),
     )
@@ -186,8 +186,13 @@ class _FoldScores:
 
     scores: list[float]
     baseline: float
+    adjusted: float
     chance: float
     predicted: dict[int, Any]
+
+
+def _scored(fold: _Fold, train: Index, test: Index) -> _FoldScores:
+    return replace(fold, plan=fold.plan.in_fold(train)).scored(train, test)
 
 
 @dataclass(frozen=True)
@@ -210,9 +215,14 @@ class _Fold:
         chosen = select_in_fold(self.plan, train, self.ks)
         predicted = {k: self._predicted(chosen[k].support, train, test) for k in self.ks}
         baseline = self._score(self._from_all(train, test), test) if self.with_all else np.nan
+        adjusted = np.nan
+        if self.plan.adjusted:
+            alone = self._predicted(np.array(self.plan.adjusted), train, test)
+            adjusted = self._score(alone, test)
         return _FoldScores(
             [self._score(predicted[k], test) for k in self.ks],
             baseline,
+            adjusted,
             self._score(guess(self.table, train, test), test),
             predicted,
         )

@@ -1,7 +1,9 @@
-"""The first sheet of an Excel workbook, as text."""
+"""Excel workbooks: the first sheet read as text, and tables written with text as text."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,10 @@ from rowsparse.workflow.messages import InputError, quoted, shown
 from rowsparse.workflow.polars_errors import require_polars
 from rowsparse.workflow.text_files import name_columns
 
-__all__ = ["read_excel", "require_fastexcel"]
+__all__ = ["read_excel", "require_fastexcel", "require_xlsxwriter", "write_excel"]
+
+# What a sheet, and a cell, can hold.
+_MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
 
 
 def require_fastexcel() -> Any:
@@ -75,3 +80,53 @@ def _exact_text(polars: Any, workbook: Any) -> Any:
     return text.select(
         polars.coalesce(exact[name], text[name]).alias(name) for name in text.columns
     )
+
+
+def require_xlsxwriter() -> Any:
+    """Import xlsxwriter, or say how to install it."""
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise ImportError(
+            'Writing Excel needs xlsxwriter: pip install "rowsparse[excel]".'
+        ) from None
+    return xlsxwriter
+
+
+def write_excel(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a workbook of one sheet; text stays text, also if it looks like a formula or a number.
+
+    Parameters
+    ----------
+    path : Path
+    header : sequence of str
+    rows : iterable of sequences
+        Numbers, text or booleans; None and NaN are empty cells.
+    """
+    xlsxwriter = require_xlsxwriter()
+    cells = [list(header), *map(list, rows)]
+    if len(cells) > _MOST_ROWS or len(header) > _MOST_COLUMNS:
+        raise InputError(
+            f"A sheet of Excel holds {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns, fewer than "
+            f"the {len(cells):,} and {len(header):,} of {shown(path.name)}."
+        )
+    with xlsxwriter.Workbook(str(path)) as workbook:
+        sheet = workbook.add_worksheet()
+        sheet.freeze_panes(1, 0)
+        for i, row in enumerate(cells):
+            for j, value in enumerate(row):
+                _write_cell(sheet, i, j, value)
+
+
+def _write_cell(sheet: Any, i: int, j: int, value: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool):
+        sheet.write_boolean(i, j, value)
+    elif isinstance(value, int | float):
+        if math.isfinite(value):
+            sheet.write_number(i, j, value)
+    else:
+        # Names may hold lone surrogates, which UTF-8 cannot encode.
+        text = str(value).encode("utf-8", errors="backslashreplace").decode()
+        sheet.write_string(i, j, text[:_LONGEST_TEXT])

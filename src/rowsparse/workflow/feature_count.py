@@ -54,15 +54,22 @@ def counts_around(plan: Plan, k: int, n_train: int) -> list[int]:
     return sorted(count for count in around if least <= count <= max(most, k))
 
 
-def score_curve(metric: str, ks: Sequence[int], scores: Array, taken: int | None = None) -> KCurve:
+def score_curve(
+    metric: str,
+    ks: Sequence[int],
+    scores: Array,
+    taken: int | None = None,
+    n_folds: int | None = None,
+) -> KCurve:
     """The curve of scores of shape (n_splits, n_ks).
 
     ``taken`` is the k asked for, if any; otherwise the fewest features whose mean score is within
-    one standard error of the best are taken.
+    one standard error of the best are taken. ``n_folds`` is the number of folds if they are
+    repeated.
     """
     table, alphas = scores[:, None, :], np.zeros(1)
     best = choose(table, alphas, one_std_err=False)[1]
-    enough = choose(table, alphas, one_std_err=True)[1]
+    enough = choose(table, alphas, one_std_err=True, n_folds=n_folds)[1]
     return KCurve(
         metric=metric,
         ks=tuple(ks),

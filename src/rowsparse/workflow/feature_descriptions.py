@@ -118,16 +118,20 @@ def _speaks_for(table: Table, effect: Array) -> str:
 
 
 def correlations(
-    table: Table, order: Index, units: Units
+    table: Table, order: Index, units: Units, beside: Index | None = None
 ) -> tuple[Array, tuple[tuple[Alternative, ...], ...]]:
-    """Correlations of the selected features, and the closest features that were left out."""
+    """Correlations of the selected features, and the closest features that were left out.
+
+    ``beside`` are columns that are in the model without being selected.
+    """
     Z = (_dense_columns(table.X, order) - units.mean[order]) * units.inv_scale[order]
     n = Z.shape[0]
     # Z is centred, so that X need not be.
     products = np.asarray((table.X.T @ Z).T if sp.issparse(table.X) else Z.T @ table.X)
     every = np.clip(products * units.inv_scale / n, -1.0, 1.0)
     among = np.clip(Z.T @ Z / n, -1.0, 1.0)
-    left = np.setdiff1d(np.arange(len(table.names)), order)
+    taken = order if beside is None else np.union1d(order, beside)
+    left = np.setdiff1d(np.arange(len(table.names)), taken)
     found = []
     for row in every[:, left]:
         closest = np.argsort(-np.abs(row), kind="stable")[:_N_ALTERNATIVES]

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 
 from rowsparse._arrays import Array, Index
 from rowsparse.workflow.cross_validation import judges
+from rowsparse.workflow.missing_values import fill_value
 from rowsparse.workflow.model import LinearModel, SavedColumn, SavedFeature, SavedModel
 from rowsparse.workflow.table import Table
 
@@ -80,8 +81,9 @@ def _column(table: Table, name: str, X: Array, features: tuple[SavedFeature, ...
             name, category.values, category.commonest if table.reading.impute else None
         )
     at = next(i for i, feature in enumerate(features) if feature.column == name)
-    # The missing values are filled with the median already, which does not change it.
-    return SavedColumn(name, None, float(np.median(X[:, at])) if table.reading.impute else None)
+    impute = table.reading.impute
+    # The missing values are filled already, which does not change what fills them.
+    return SavedColumn(name, None, fill_value(X[:, at], impute) if impute else None)
 
 
 def _guess(table: Table) -> tuple[float, ...]:
@@ -120,6 +122,8 @@ def _selector_model(method: str, selector: Any, order: Index) -> LinearModel | N
     coef, intercept = getattr(selector, "coef_", None), getattr(selector, "intercept_", None)
     if coef is None or intercept is None or np.ndim(coef) > 2:
         return None
+    if hasattr(selector, "clip_limits_"):
+        return None  # its coefficients are of columns within limits
     rows = np.atleast_2d(coef)
     offsets = np.atleast_1d(intercept)
     if rows.shape[1] <= order.max() or offsets.shape != (len(rows),):

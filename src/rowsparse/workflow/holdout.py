@@ -26,6 +26,8 @@ def check_targets(table: NewTable, targets: tuple[str, ...]) -> None:
             f"{shown(table.source)} has no column {quoted(absent)}, the target: there is nothing "
             "to compare predictions with."
         )
+    if not table.n_rows:
+        raise InputError(f"{shown(table.source)} has no row with a value of {quoted(targets)}.")
     for name in targets:
         complete_target(name, table.target_values(name))
 

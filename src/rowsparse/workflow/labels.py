@@ -34,7 +34,12 @@ def load_joined(
     """
     na_values = split_names(settings.na_values)
     table = load(
-        path, na_values, transpose=settings.transpose, as_text=as_text, with_target=with_target
+        path,
+        na_values,
+        transpose=settings.transpose,
+        as_text=as_text,
+        with_target=with_target,
+        query=settings.query,
     )
     if settings.labels is None or settings.by is None:
         return table

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from rowsparse._arrays import Index
 from rowsparse._files import UnreadableFileError
 from rowsparse._mat import read_mat
 from rowsparse._npz import read_npz
@@ -25,6 +26,7 @@ from rowsparse.workflow.excel import read_excel
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.naming import numbered
 from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
+from rowsparse.workflow.queries import query_frame, read_sqlite
 from rowsparse.workflow.text_files import Dialect, check_distinct, line_of
 from rowsparse.workflow.transposing import SAMPLE, transpose_frame
 
@@ -55,6 +57,9 @@ FORMATS = {
     ".npz": "npz",
     ".mat": "mat",
     ".h5ad": "h5ad",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+    ".db": "sqlite",
 }
 
 
@@ -99,6 +104,16 @@ class Loaded:
         """Number of samples."""
         return int(self.matrix.shape[0] if self.frame is None else self.frame.height)
 
+    def rows(self, kept: Index) -> Loaded:
+        """Some of the rows."""
+        return replace(
+            self,
+            frame=None if self.frame is None else self.frame[kept.tolist()],
+            matrix=None if self.matrix is None else self.matrix[kept],
+            labels={name: values[kept] for name, values in self.labels.items()},
+            place=lambda row: self.place(int(kept[row])),
+        )
+
 
 def checksum(path: Path) -> str:
     """The sha256 of a file."""
@@ -115,7 +130,7 @@ def format_of(path: Path) -> str:
     if kind is None or (packed and kind not in ("csv", "tsv")):
         raise InputError(
             f"{shown(path.name)} is of no known type: give a file that ends in .csv, .tsv (also "
-            ".gz), .xlsx, .parquet, .arrow, .feather, .npz, .mat or .h5ad."
+            ".gz), .xlsx, .parquet, .arrow, .feather, .npz, .mat, .h5ad or .sqlite."
         )
     return kind
 
@@ -127,6 +142,7 @@ def load(
     transpose: bool = False,
     as_text: bool = False,
     with_target: bool = True,
+    query: str | None = None,
 ) -> Loaded:
     """Read a file, whatever its format.
 
@@ -141,8 +157,19 @@ def load(
         Whether the cells of text files stay as they are written.
     with_target : bool
         Whether a file of arrays without y is refused.
+    query : str, optional
+        SQL that makes the table of what the file holds; then no cells stay as they are written.
     """
     kind = format_of(path)
+    if kind != "sqlite" and query is not None:
+        loaded = load(path, na_values, transpose=transpose, with_target=with_target)
+        if loaded.frame is None:
+            raise InputError(
+                f"{setting('query')} is about tables with columns, and {shown(path.name)} holds "
+                "arrays: leave it out."
+            )
+        frame = query_frame(loaded.frame, query, path)
+        return Loaded(frame=frame, notes=loaded.notes)
     if path.is_dir():
         raise InputError(f"{shown(path.name)} is a folder, not a file.")
     check_is_file(path)
@@ -150,7 +177,7 @@ def load(
         raise InputError(f"{shown(path.name)} is empty.")
     if kind in ("csv", "tsv"):
         return _text(path, na_values, transpose=transpose, as_text=as_text)
-    reader = _READERS[kind]
+    reader = partial(_sqlite, query=query) if kind == "sqlite" else _READERS[kind]
     if not with_target and kind in ("npz", "mat"):
         reader = partial(reader, with_target=False)
     loaded = reader(path)
@@ -192,6 +219,10 @@ def _column_place(transposed: Any, row: int) -> str:
 def _excel(path: Path) -> Loaded:
     frame, rows, notes = read_excel(path)
     return Loaded(frame=frame, notes=notes, place=lambda row: f"row {rows[row]}")
+
+
+def _sqlite(path: Path, query: str | None) -> Loaded:
+    return Loaded(frame=read_sqlite(path, query))
 
 
 def _parquet(path: Path) -> Loaded:

@@ -90,7 +90,7 @@ def check_setting(name: str, value: Any, allowed: Constraint) -> None:
     except (TypeError, ValueError) as error:
         kind = InputTypeError if isinstance(error, TypeError) else InputError
         # A setting of None is one that was not given: nobody would set it to that.
-        words = str(error).removeprefix(name).replace(" or None", "")
+        words = re.sub(r",? or None", "", str(error).removeprefix(name))
         raise kind(setting(name) + words) from None
 
 

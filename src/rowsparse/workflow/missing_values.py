@@ -1,4 +1,4 @@
-"""Missing values: counted and refused, or filled."""
+"""Missing values: counted and refused, or filled; in folds from their training rows alone."""
 
 from __future__ import annotations
 
@@ -12,18 +12,49 @@ from rowsparse._text import counted, joined
 from rowsparse.workflow.categories import Encoded
 from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
 
-__all__ = ["fill_missing"]
+__all__ = ["commonest_category", "fill_missing", "fill_value"]
+
+_WORDS = {"median": "the median", "mean": "the mean", "most_frequent": "the most frequent value"}
+
+
+def fill_value(known: Array, impute: str) -> float:
+    """What replaces the missing values of a column, from those that are there; 0 if none is.
+
+    >>> known = np.array([1.0, 1.0, 4.0, 6.0])
+    >>> [fill_value(known, impute) for impute in ("median", "mean", "most_frequent")]
+    [2.5, 3.0, 1.0]
+    """
+    if not known.size:
+        return 0.0
+    if impute == "most_frequent":
+        values, counts = np.unique(known, return_counts=True)
+        return float(values[counts.argmax()])
+    return float(np.median(known) if impute == "median" else np.mean(known))
+
+
+def commonest_category(known: Array) -> Array:
+    """The row of 0 and 1 that stands for the most frequent value of a category.
+
+    >>> commonest_category(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]))
+    array([0., 1.])
+    """
+    counts = known.sum(axis=0)
+    if counts.size == 1:  # the other of two values has no column
+        return (2 * counts > len(known)).astype(np.float64)
+    return np.asarray(np.arange(counts.size) == counts.argmax(), dtype=np.float64)
 
 
 def fill_missing(
     X: Any, names: list[str], text: Encoded, impute: str | None
-) -> tuple[Any, list[str]]:
-    """Replace missing values by medians; refuse them if ``impute`` is None.
+) -> tuple[Any, dict[str, Index], list[str]]:
+    """Replace missing values by a statistic of their column; refuse them if ``impute`` is None.
 
     Returns
     -------
     X : array or sparse matrix
         Without missing values; zeros in columns without any value.
+    gaps : dict of str to array of int
+        The rows in which a column of numbers or text had none.
     notes : list of str
         Sentences on what was replaced.
     """
@@ -32,27 +63,32 @@ def fill_missing(
         is_complete = bool(np.isfinite(values.sum(dtype=np.float64)))
     per_column = np.zeros(len(names), dtype=np.intp) if is_complete else _count_missing(X, names)
     missing = {names[j]: int(per_column[j]) for j in np.flatnonzero(per_column).tolist()}
-    missing |= text.missing
+    missing |= {name: rows.size for name, rows in text.missing.items()}
     if not missing:
-        return X, []
+        return X, {}, []
     if impute is None:
         raise _refusal(missing, len(names) + text.n_columns)
     if sp.issparse(X) and per_column.any():
         raise InputError("Missing values in a sparse matrix cannot be imputed: fill them first.")
     notes = []
+    gaps = dict(text.missing)
     empty = per_column == X.shape[0]
     if per_column.any():
-        X = _filled(X, per_column)
+        X = np.array(X, order="F")
+    for j in np.flatnonzero(per_column).tolist():
+        gap = np.isnan(X[:, j])
+        gaps[names[j]] = np.flatnonzero(gap)
+        X[gap, j] = fill_value(X[~gap, j], impute)
     if empty.any():
         gone = [name for name, yes in zip(names, empty, strict=True) if yes]
         notes.append(f"Columns without any value: {quoted(gone)}.")
     filled = counted(sum(missing.values()) - int(per_column[empty].sum()), "missing value")
     for_text = " (text: its most frequent value)" if text.missing else ""
     notes.append(
-        f"{filled} in {counted(len(missing), 'column')} replaced by the median of their column"
-        f"{for_text}, over all rows."
+        f"{filled} in {counted(len(missing), 'column')} replaced by {_WORDS[impute]} of their "
+        f"column{for_text}; in each fold, by that of its training rows."
     )
-    return X, notes
+    return X, gaps, notes
 
 
 def _count_missing(X: Any, names: list[str]) -> Index:
@@ -69,15 +105,6 @@ def _count_missing(X: Any, names: list[str]) -> Index:
         columns = [names[j] for j in infinite.tolist()]
         raise InputError(f"{holding(columns)} infinity: clip or {setting('drop')}.")
     return np.asarray(missing)
-
-
-def _filled(X: Array, per_column: Index) -> Array:
-    """Medians in place of missing values; zeros in columns without any value."""
-    X = np.array(X, order="F")
-    for j in np.flatnonzero(per_column).tolist():
-        gap = np.isnan(X[:, j])
-        X[gap, j] = 0.0 if gap.all() else np.median(X[~gap, j])
-    return X
 
 
 def _refusal(missing: dict[str, int], n_columns: int) -> InputError:

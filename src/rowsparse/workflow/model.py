@@ -16,6 +16,7 @@ from rowsparse._text import counted
 from rowsparse.workflow.loading import check_is_file
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.new_table import NewTable, as_numbers, as_text, open_table
+from rowsparse.workflow.transposing import SAMPLE
 
 __all__ = ["MODEL_FILE", "LinearModel", "SavedColumn", "SavedFeature", "SavedModel"]
 
@@ -180,6 +181,12 @@ class SavedModel:
             if column.values is None:
                 as_numbers(column.name, table.values(column.name))
         return extra
+
+    def identifiers_in(self, table: NewTable) -> list[str]:
+        """Columns of a table that identify its rows."""
+        samples = SAMPLE if table.reading.transpose else None
+        known = dict.fromkeys((*self.identifiers, table.reading.by or samples))
+        return [name for name in known if name in set(table.target_names)]
 
     def transform(self, table: Any) -> Array:
         """The selected features of a table, encoded and filled as for the selection.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array
-from rowsparse.workflow.delimited import read_delimited
 from rowsparse.workflow.labels import load_joined
 from rowsparse.workflow.loading import Loaded, format_of, pandas_values
 from rowsparse.workflow.messages import InputError, shown
 from rowsparse.workflow.settings import TableSettings
+from rowsparse.workflow.target_columns import missing_in
 from rowsparse.workflow.text_files import check_distinct
 
 __all__ = ["NewTable", "as_numbers", "as_text", "open_table"]
@@ -42,6 +42,8 @@ class NewTable:
         The values of such a column.
     path : Path or None
         The file, if it is one.
+    reading : TableSettings
+        How the file was read.
     """
 
     source: str
@@ -51,11 +53,25 @@ class NewTable:
     target_names: Sequence[str]
     target_values: Callable[[str], NDArray[Any]]
     path: Path | None = None
+    reading: TableSettings = field(default_factory=TableSettings)
+
+    def with_targets(self, targets: Sequence[str]) -> NewTable:
+        """The rows that have a value of every target."""
+        missing = [missing_in(self.target_values(name)) for name in targets]
+        kept = np.flatnonzero(~np.any(missing, axis=0))
+        if kept.size == self.n_rows:
+            return self
+        return replace(
+            self,
+            n_rows=kept.size,
+            values=lambda name: self.values(name)[kept],
+            target_values=lambda name: self.target_values(name)[kept],
+        )
 
     def as_written(self, names: Sequence[str]) -> list[list[Any]]:
         """The values of some columns; those of a text file exactly as they stand there."""
         if names and self.path is not None and format_of(self.path) in ("csv", "tsv"):
-            frame, _, _ = read_delimited(self.path, as_text=True)
+            frame = load_joined(self.path, self.reading, as_text=True, with_target=False).frame
             return [frame[name].to_list() for name in names]
         return [self.target_values(name).tolist() for name in names]
 
@@ -76,10 +92,11 @@ def open_table(table: Any, reading: TableSettings | None = None) -> NewTable:
         return table
     if isinstance(table, str | Path):
         path = Path(table)
-        loaded = load_joined(path, reading or TableSettings(), with_target=False)
+        reading = reading or TableSettings()
+        loaded = load_joined(path, reading, with_target=False)
         if loaded.frame is None:
             return _from_matrix(loaded, path)
-        return _from_frame(loaded.frame, path.name, path)
+        return replace(_from_frame(loaded.frame, path.name, path), reading=reading)
     if not hasattr(table, "columns"):
         raise TypeError(
             "The table must be the path of a file or a data frame of polars or pandas; got "

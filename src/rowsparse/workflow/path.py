@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rowsparse._threads import one_blas_thread
 from rowsparse.selectors import topk_path
-from rowsparse.workflow.cross_validation import cross_validate, score_metric, table_folds
+from rowsparse.workflow.cross_validation import cross_validate, score_metric
 from rowsparse.workflow.feature_count import counts_up_to, score_curve
+from rowsparse.workflow.folds import fold_notes, table_folds
+from rowsparse.workflow.leakage import find_leaks
 from rowsparse.workflow.plan import make_plan
 from rowsparse.workflow.results import PathResult
 from rowsparse.workflow.run_log import (
@@ -25,7 +29,7 @@ from rowsparse.workflow.verdict import imbalance_warning
 __all__ = ["find_path"]
 
 # Parameters of TopK that topk_path has too.
-_PATH_PARAMETERS = ("alpha", "include", "exclude", "feature_groups", "task", "random_state")
+_PATH_PARAMETERS = ("alpha", "clip", "include", "exclude", "feature_groups", "task", "random_state")
 
 
 def find_path(
@@ -49,15 +53,19 @@ def find_path(
     settings = settings or PathSettings()
     timer = StepTimer()
     method = MethodSettings(
-        alpha=settings.alpha, include=settings.include, exclude=settings.exclude
+        alpha=settings.alpha,
+        clip=settings.clip,
+        include=settings.include,
+        exclude=settings.exclude,
+        adjust=settings.adjust,
     )
     plan = make_plan(table, method, settings.seed)
-    splits = table_folds(table, settings.cv, settings.seed)
+    splits = table_folds(table, settings)
     ks = counts_up_to(plan, settings.k_max)
     progress(f"The best features for every k up to {ks[-1]}")
     options = {name: plan.params[name] for name in _PATH_PARAMETERS if name in plan.params}
     with timer.step("path"), collect_warnings() as found, one_blas_thread(not table.is_large):
-        path = topk_path(table.X, table.y, ks[-1], **options)
+        path = topk_path(table.X, table.y, plan.n_asked(ks[-1]), **options)
     with timer.step("validate"), one_blas_thread(not table.is_large):
         validation = cross_validate(
             plan,
@@ -68,21 +76,32 @@ def find_path(
             n_jobs=settings.n_jobs,
             progress=progress,
         )
-    curve = score_curve(validation.metric, validation.ks, validation.scores)
+    curve = score_curve(validation.metric, validation.ks, validation.scores, n_folds=settings.cv)
     imbalance = imbalance_warning(table)
+    leaks = find_leaks(plan)
+    # The path begins with the columns that are in every model alone.
+    found_ks = path.ks - plan.n_adjusted
+    first = int(np.searchsorted(found_ks, 1))
+    beside = plan.units_among(plan.adjusted)
     names = list(table.names)
     for name, part in table.groups.items():
         names[int(part.min())] = name
     return PathResult(
-        data=plan.table.summary(),
-        ks=tuple(path.ks.tolist()),
-        supports=tuple(np.unique(table.unit_of[support]) for support in path.supports),
+        data=replace(
+            plan.table.summary(),
+            notes=(*plan.table.notes, *fold_notes(table, settings)),
+            leaks=leaks.names,
+        ),
+        ks=tuple(found_ks[first:].tolist()),
+        supports=tuple(
+            np.setdiff1d(table.unit_of[support], beside) for support in path.supports[first:]
+        ),
         names=tuple(names),
-        objectives=tuple(path.objectives.tolist()),
+        objectives=tuple(path.objectives[first:].tolist()),
         curve=curve,
         settings=recorded(settings, {"alpha": plan.parameters()["alpha"], "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
-        warnings=(*found.sentences, *([imbalance] if imbalance else [])),
+        warnings=(*leaks.sentences(), *found.sentences, *([imbalance] if imbalance else [])),
         verdict=validation.verdict(table, splits, curve.chosen_k),
     )

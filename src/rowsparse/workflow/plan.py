@@ -32,11 +32,15 @@ _NAMED_OTHERWISE = (
 
 @dataclass(frozen=True)
 class Plan:
-    """A method with its parameters, and the table that it is fitted to."""
+    """A method with its parameters, and the table that it is fitted to.
+
+    ``adjusted`` are columns in every model that do not count as features.
+    """
 
     info: SelectorInfo
     table: Table
     params: dict[str, Any]
+    adjusted: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -58,25 +62,35 @@ class Plan:
         return np.unique(self.unit_of[np.asarray(columns, dtype=np.intp)])
 
     @property
+    def _included(self) -> list[int]:
+        """The columns that must be selected, without those that do not count."""
+        return [j for j in self.params.get("include", ()) if j not in self.adjusted]
+
+    @property
     def forced(self) -> Mask:
         """The columns that must be selected, with those that are selected together with them."""
-        return np.isin(self.unit_of, self.units_among(self.params.get("include", ())))
+        return np.isin(self.unit_of, self.units_among(self._included))
 
     @property
     def choices(self) -> Index:
         """The features that may be selected or not, those of a category once."""
-        settled = [*self.params.get("include", ()), *self.params.get("exclude", ())]
+        settled = [*self._included, *self.adjusted, *self.params.get("exclude", ())]
         return np.setdiff1d(self.unit_of, self.units_among(settled))
 
     @property
     def n_units(self) -> int:
         """How many features there are, those of a category counted once."""
-        return int(np.unique(self.unit_of).size)
+        return int(np.unique(self.unit_of).size) - self.n_adjusted
+
+    @property
+    def n_adjusted(self) -> int:
+        """How many features are in every model and not counted."""
+        return int(self.units_among(self.adjusted).size)
 
     @property
     def n_forced(self) -> int:
         """How many features must be selected, counted in the same way."""
-        return int(self.units_among(self.params.get("include", ())).size)
+        return int(self.units_among(self._included).size)
 
     @property
     def n_free(self) -> int:
@@ -105,7 +119,16 @@ class Plan:
 
     def selector(self, k: int) -> Any:
         """The selector of k features."""
-        return get_selector(self.info.name, k, **self.params)
+        return get_selector(self.info.name, self.n_asked(k), **self.params)
+
+    def n_asked(self, k: int) -> int:
+        """What a selector is asked for, so that k features are selected."""
+        return k + self.n_adjusted if "include" in self.params else k
+
+    def in_fold(self, train: Index) -> Plan:
+        """The plan with missing values filled from the training rows of a fold alone."""
+        table = self.table.filled_from(train)
+        return self if table is self.table else replace(self, table=table)
 
     def quick(self, k: int) -> Any:
         """The selector for the fits on parts of the samples: without restarts and proof."""
@@ -113,7 +136,7 @@ class Plan:
         if self.info.name == "topk":
             params |= {"certify": False, "keep_proof": False}
             params |= {"time_limit": None, "n_restarts": 0}
-        return get_selector(self.info.name, k, **params)
+        return get_selector(self.info.name, self.n_asked(k), **params)
 
 
 def check_count(k: int, n: int) -> None:
@@ -146,7 +169,7 @@ def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
             f"Nothing can be proven of groups, and {quoted(list(table.groups))} is encoded as one: "
             f"leave {setting('certify')} out, or the column with {setting('drop')}."
         )
-    for name in ("certify", "alpha", "include", "time_limit"):
+    for name in ("certify", "alpha", "clip", "include", "time_limit"):
         if getattr(settings, name) not in (None, False, "") and name not in accepted:
             raise InputError(
                 f"{info.cls.__name__} has no {setting(name)}: leave it out, or take "
@@ -154,10 +177,8 @@ def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
             )
     params: dict[str, Any] = {"task": table.task, "random_state": seed}
     params = {name: value for name, value in params.items() if name in accepted}
-    if settings.alpha is not None:
-        params["alpha"] = settings.alpha
-    if settings.time_limit is not None:
-        params["time_limit"] = settings.time_limit
+    given = {name: getattr(settings, name) for name in ("alpha", "clip", "time_limit")}
+    params |= {name: value for name, value in given.items() if value is not None}
     if settings.certify:
         params |= {"certify": True, "keep_proof": settings.keep_proof}
         params["time_limit"] = settings.time_limit or _PROOF_SECONDS
@@ -173,14 +194,36 @@ def _with_columns(plan: Plan, settings: MethodSettings) -> Plan:
     if both:
         name = shown(table.names[both[0]])
         raise InputError(f"{setting('include')} and {setting('exclude')} overlap in {name}.")
-    if included:
-        params["include"] = included
+    adjusted = _adjusted(table, settings.adjust, {"include": included, "exclude": excluded})
+    if plan.accepts("include") and (included or adjusted):
+        params["include"] = sorted({*included, *adjusted})
     if excluded and plan.accepts("exclude"):
         params["exclude"] = excluded
     elif excluded:
         note = f"{len(excluded)} columns were excluded before selecting."
         table = table.without(excluded, note)
-    return replace(plan, table=table, params=params)
+        adjusted = _adjusted(table, settings.adjust, {})
+    if adjusted:
+        names = dict.fromkeys(table.origin(j) for j in adjusted)
+        note = f"Adjusted for {quoted(list(names))}: in every model, and not counted."
+        table = replace(table, notes=(*table.notes, note))
+    return replace(plan, table=table, params=params, adjusted=tuple(adjusted))
+
+
+def _adjusted(table: Table, wanted: str | None, others: dict[str, list[int]]) -> list[int]:
+    """The columns in every model, all those of a category; refused if another setting has them."""
+    named = {table.origin(j) for j in table.columns_of("adjust", wanted)}
+    columns = [j for j in range(len(table.names)) if table.origin(j) in named]
+    for name, other in others.items():
+        both = sorted(set(columns) & set(other))
+        if both:
+            raise InputError(
+                f"{setting('adjust')} and {setting(name)} overlap in "
+                f"{shown(table.origin(both[0]))}."
+            )
+    if len(columns) == len(table.names):
+        raise InputError(f"{setting('adjust')} names all columns: none is left to select from.")
+    return columns
 
 
 def _with_groups(plan: Plan) -> Plan:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from rowsparse._files import write_whole
+from rowsparse.workflow.excel import write_excel
 from rowsparse.workflow.labels import load_joined
 from rowsparse.workflow.loading import format_of, load, require_anndata
 from rowsparse.workflow.polars_errors import require_polars
@@ -22,23 +23,29 @@ from rowsparse.workflow.text_files import sniff
 __all__ = ["write_columns", "write_reduced"]
 
 
-def write_reduced(out: Path, table: Table, result: SelectionResult) -> Path:
+def write_reduced(
+    out: Path, table: Table, result: SelectionResult, kind: str | None = None
+) -> Path:
     """Write the targets, the identifiers and the selected columns as they are in the input."""
-    chosen = {table.origin(feature.index) for feature in result.features}
+    chosen = {table.origin(feature.index) for feature in (*result.features, *result.covariates)}
     wanted = {*chosen, *table.target.names, *table.identifiers}
-    return write_columns(out, table.path, wanted, table.reading)
+    return write_columns(out, table.path, wanted, table.reading, kind)
 
 
 def write_columns(
-    out: Path, table: Path, wanted: set[str], reading: TableSettings | None = None
+    out: Path,
+    table: Path,
+    wanted: set[str],
+    reading: TableSettings | None = None,
+    form: str | None = None,
 ) -> Path:
     """Write some columns of a file as they are there.
 
     Parameters
     ----------
     out : Path
-        The folder; the file in it is called ``reduced`` and has the suffix of the table,
-        but .csv for .xlsx.
+        The folder; the file in it is called ``reduced`` and has the suffix of the table, unless
+        ``form`` says otherwise.
     table : Path
         The file.
     wanted : set of str
@@ -46,11 +53,17 @@ def write_columns(
         which may be targets, are kept in any case.
     reading : TableSettings, optional
         Whether the table is transposed or joined with labels; the file has a row for each sample.
+    form : {"csv", "xlsx"}, optional
+        What a table of columns is written as; arrays keep their format.
     """
     kind = format_of(table)
+    is_query = reading is not None and reading.query is not None
+    if kind in ("excel", "sqlite") or is_query or (form is not None and kind in _FRAME_WRITERS):
+        usual = "xlsx" if kind == "excel" else "csv"
+        return _write_cells(out / f"reduced.{form or usual}", table, wanted, reading)
     packed = table.suffix.lower() == ".gz"
     suffix = "".join(table.suffixes[-2:]) if packed else table.suffix
-    path = out / f"reduced{'.csv' if kind == 'excel' else suffix}"
+    path = out / f"reduced{suffix}"
     if kind in _FRAME_WRITERS:
         write = _FRAME_WRITERS[kind](table, wanted, reading or TableSettings())
     else:
@@ -64,14 +77,28 @@ def _write_text_table(
 ) -> Callable[[Path], Any]:
     frame = load_joined(table, reading, as_text=True).frame
     part = frame.select([name for name in frame.columns if name in wanted])
-    separator = "," if format_of(table) == "excel" else sniff(table).separator
-    data = part.write_csv(separator=separator).encode()
+    data = part.write_csv(separator=sniff(table).separator).encode()
 
     def write(path: Path) -> None:
         packed = path.suffix.lower() == ".gz"
         path.write_bytes(gzip.compress(data, mtime=0) if packed else data)
 
     return write
+
+
+def _write_cells(path: Path, table: Path, wanted: set[str], reading: TableSettings | None) -> Path:
+    """Write columns as CSV or Excel, numbers as numbers."""
+    frame = load_joined(table, reading or TableSettings(), with_target=False).frame
+    part = frame.select([name for name in frame.columns if name in wanted])
+
+    def write(temporary: Path) -> None:
+        if path.suffix == ".xlsx":
+            write_excel(temporary, part.columns, part.iter_rows())
+        else:
+            temporary.write_bytes(part.write_csv().encode())
+
+    write_whole(path, write)
+    return path
 
 
 def _write_frame(table: Path, wanted: set[str], reading: TableSettings) -> Callable[[Path], Any]:
@@ -123,7 +150,6 @@ _FrameWriter = Callable[[Path, set[str], TableSettings], Callable[[Path], Any]]
 _FRAME_WRITERS: dict[str, _FrameWriter] = {
     "csv": _write_text_table,
     "tsv": _write_text_table,
-    "excel": _write_text_table,
     "parquet": _write_frame,
     "arrow": _write_frame,
 }

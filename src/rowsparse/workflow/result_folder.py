@@ -16,14 +16,16 @@ __all__ = ["check_folder", "check_writable", "result_folder"]
 
 # What the commands write; other files in a folder are never touched.
 _RESULTS = (
-    "comparison.csv",
-    "features.csv",
+    *(
+        f"{name}.{kind}"
+        for name in ("comparison", "features", "path", "predictions")
+        for kind in ("csv", "xlsx")
+    ),
     "model.json",
-    "path.csv",
-    "predictions.csv",
     "reduced.*",
     "report.html",
     "result.json",
+    "settings.toml",
 )
 
 

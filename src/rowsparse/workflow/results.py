@@ -55,6 +55,9 @@ class DataSummary:
         columns of categories encoded, values imputed.
     n_columns : int or None
         Columns that the features are encoded as; None if there are as many.
+    leaks : tuple of str
+        Columns that may hold what is to be predicted: they predict it alone, or follow the order
+        of the rows as it does.
     """
 
     source: str
@@ -67,6 +70,7 @@ class DataSummary:
     class_counts: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     n_columns: int | None = None
+    leaks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -245,6 +249,10 @@ class SelectionResult:
         Python, rowsparse, numpy, scipy, scikit-learn.
     features : tuple of RankedFeature
         One for each selected column, in the order of their ranks.
+    covariates : tuple of RankedFeature
+        Columns that are in every model and not counted (``adjust``), with their coefficients.
+    covariate_score : float
+        Cross-validated score of the model with these alone; NaN if there are none.
     certificate : Certificate or None
         None for methods without a statement on optimality.
     metric : str
@@ -323,6 +331,8 @@ class SelectionResult:
     verdict: Verdict | None = None
     model: SavedModel | None = None
     holdout: HoldoutScore | None = None
+    covariates: tuple[RankedFeature, ...] = ()
+    covariate_score: float = float("nan")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,10 @@ from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._threads import one_blas_thread
 from rowsparse.selectors import StabilitySelection, stability
 from rowsparse.workflow.cross_validation import (
-    Splits,
     Validation,
     confusion,
     cross_validate,
     score_metric,
-    table_folds,
 )
 from rowsparse.workflow.feature_count import counts_around, counts_up_to, score_curve
 from rowsparse.workflow.feature_descriptions import (
@@ -31,7 +30,9 @@ from rowsparse.workflow.feature_descriptions import (
     units_of,
 )
 from rowsparse.workflow.fit_model import fit_model
-from rowsparse.workflow.messages import InputError, one_line, setting
+from rowsparse.workflow.folds import Splits, fold_notes, table_folds
+from rowsparse.workflow.leakage import Leaks, find_leaks
+from rowsparse.workflow.messages import InputError, one_line, setting, shown
 from rowsparse.workflow.model import SavedModel
 from rowsparse.workflow.plan import Plan, make_plan
 from rowsparse.workflow.results import (
@@ -59,6 +60,8 @@ __all__ = ["select"]
 # Default number of subsamples for the selection frequencies: of a table, and of a large one.
 _SUBSAMPLES, _FEW_SUBSAMPLES = 20, 5
 _MOST_POINTS = 400
+# Fewer groups of samples have too few different halves.
+_LEAST_GROUPS = 4
 
 
 def select(
@@ -80,13 +83,18 @@ def select(
     SelectionResult
     """
     plan = make_plan(table, settings, settings.seed)
+    if plan.adjusted and not plan.accepts("include"):
+        raise InputError(
+            f"{plan.name} has no {setting('adjust')}: leave it out, or take "
+            f"{setting('method', 'topk')}."
+        )
     table = plan.table
     if settings.k != "auto":
         plan.check(settings.k)
     if settings.image_shape is not None:
         _check_image(settings.image_shape, table.X.shape[1])
     score_metric(table, settings.metric)  # refused before anything is computed
-    splits = table_folds(table, settings.cv, settings.seed) if settings.cv else []
+    splits = table_folds(table, settings) if settings.cv else []
     run = _Run(plan, settings, splits, progress)
     with one_blas_thread(not table.is_large):
         result = run.result()
@@ -155,25 +163,41 @@ class _Run:
     warnings: dict[str, None] = field(default_factory=dict)
     converged: bool = True
 
+    @cached_property
+    def leaks(self) -> Leaks:
+        """Columns that may hold what is to be predicted."""
+        with self.timer.step("leakage"):
+            return find_leaks(self.plan)
+
     def result(self) -> SelectionResult:
         """Run all steps."""
+        for sentence in self.leaks.sentences():
+            self.warn(sentence)
         plan, table, k = self.plan, self.plan.table, self.settings.k
         validation, curve = self.validated()
         count = int(curve.chosen_k if curve is not None and k == "auto" else k)
         scores = np.full(1, np.nan) if validation is None else validation.of(count)
         verdict = self.verdict(validation, count)
         selector, points = self.fitted(count)
-        order = order_of(selector)
+        every = order_of(selector)
+        order = every[~np.isin(every, plan.adjusted)]
+        beside = np.array(plan.adjusted, dtype=np.intp)
         resampled = self.resampled(count)
         with self.timer.step("describe"):
             self.progress("Describing the features")
             units = units_of(table.X)
-            among, alternatives = correlations(table, order, units)
+            among, alternatives = correlations(table, order, units, beside)
             features = ranked(table, selector, order, units, resampled, plan.forced)
+            covariates = ranked(table, selector, beside, units) if beside.size else ()
             spread = distributions(table, order)
-        model = self.model(selector, order)
+        model = self.model(selector, np.concatenate([order, beside]))
         return SelectionResult(
-            data=replace(table.summary(), n_features=plan.n_units),
+            data=replace(
+                table.summary(),
+                n_features=plan.n_units,
+                leaks=self.leaks.names,
+                notes=(*table.notes, *fold_notes(table, self.settings)),
+            ),
             method=plan.name,
             method_reference=plan.info.reference,
             k=plan.units_among(order).size,
@@ -181,6 +205,8 @@ class _Run:
             settings=recorded(self.settings, plan.parameters() | {"stability": self.n_subsamples}),
             versions=versions(),
             features=features,
+            covariates=covariates,
+            covariate_score=math.nan if validation is None else validation.adjusted,
             certificate=_certificate(selector),
             metric=score_metric(table, self.settings.metric),
             score=float(scores.mean()),
@@ -255,10 +281,10 @@ class _Run:
                 "The number of features was chosen on the same folds as the score: it may be a "
                 "little too good."
             )
-            return found, score_curve(found.metric, found.ks, found.scores)
+            return found, score_curve(found.metric, found.ks, found.scores, n_folds=settings.cv)
         several = len(found.ks) > 1
-        curve = score_curve(found.metric, found.ks, found.scores, taken=k) if several else None
-        return found, curve
+        curve = score_curve(found.metric, found.ks, found.scores, k, settings.cv)
+        return found, curve if several else None
 
     def verdict(self, validation: Validation | None, k: int) -> Verdict | None:
         """Whether k features predict better than guessing; a warning if that is hard to tell."""
@@ -290,7 +316,14 @@ class _Run:
     def resampled(self, k: int) -> StabilitySelection | None:
         """How often each feature is selected from subsamples."""
         m = self.n_subsamples
+        table = self.plan.table
         if not m:
+            return None
+        if table.sample_groups is not None and table.n_groups < _LEAST_GROUPS:
+            self.warn(
+                f"No selection frequencies: {shown(str(table.reading.groups_column))} has "
+                f"{table.n_groups} different values, too few for subsamples of whole groups."
+            )
             return None
         self.progress(f"Selecting again from {m} subsamples")
         again = StabilitySelection(
@@ -299,7 +332,7 @@ class _Run:
         workers = thread_count(self.settings.n_jobs)
         try:
             with self.timer.step("resample"), collect_warnings(), thread_backend(workers):
-                return again.fit(self.plan.table.X, self.plan.table.y)
+                return again.fit(table.X, table.y, groups=table.sample_groups)
         except ValueError as error:
             self.warn(f"No selection frequencies: {one_line(error)}")
             return None

@@ -17,8 +17,10 @@ __all__ = [
     "TableSettings",
 ]
 
+_IMPUTE = ("median", "mean", "most_frequent")
 _POSITIVE = Number(low=1, integer=True)
 _RIDGE = Number(low=0, optional=True)
+_CLIP = Number(low=0, low_open=True, optional=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +34,14 @@ class TableSettings:
         left out where the file itself says what y is.
     drop : str, optional
         Columns to leave out, in the same manner.
-    impute : {"median"}, optional
-        What replaces missing values; without it they are refused.
+    drop_missing_target : bool, default=False
+        Leave rows out that have no value of the target; otherwise they are refused.
+    impute : {"median", "mean", "most_frequent"}, optional
+        What replaces missing numbers (the most frequent value those of text); without it they are
+        refused. In folds it is that of the training rows.
+    groups_column : str, optional
+        Column whose rows of one value, as those of a patient, stay together in folds and
+        subsamples; it is no feature.
     task : {"auto", "classification", "multilabel", "regression"}, default="auto"
         What the target holds.
     na_values : str, optional
@@ -41,6 +49,8 @@ class TableSettings:
         as NA.
     transpose : bool, default=False
         The file has a row for each feature, with its name first, and a column for each sample.
+    query : str, optional
+        SQL that makes the table of what the file holds, which it calls ``data``.
     labels : str, optional
         Another file with columns to predict, joined with the table.
     by : str, optional
@@ -52,16 +62,19 @@ class TableSettings:
 
     target: str | None = None
     drop: str | None = None
+    drop_missing_target: bool = False
     impute: str | None = None
     na_values: str | None = None
     transpose: bool = False
+    query: str | None = None
     labels: str | None = None
     by: str | None = None
+    groups_column: str | None = None
     task: str = "auto"
     keep_all: bool = False
 
     def __post_init__(self) -> None:
-        check_setting("impute", self.impute, OneOf(("median",), optional=True))
+        check_setting("impute", self.impute, OneOf(_IMPUTE, optional=True))
         tasks = ("auto", "classification", "multilabel", "regression")
         check_setting("task", self.task, OneOf(tasks))
         if (self.labels is None) != (self.by is None):
@@ -79,6 +92,8 @@ class EvaluationSettings:
     ----------
     cv : int, default=5
         Number of folds of the cross-validation.
+    repeats : int, default=1
+        How often the folds are drawn.
     seed : int, default=0
         Of all random numbers.
     n_jobs : int, optional
@@ -89,12 +104,19 @@ class EvaluationSettings:
     """
 
     cv: int = 5
+    repeats: int = 1
     seed: int = 0
     n_jobs: int | None = None
     metric: str | None = None
 
     def __post_init__(self) -> None:
         check_setting("seed", self.seed, Number(low=0, integer=True))
+        check_setting("repeats", self.repeats, _POSITIVE)
+        if self.repeats > 1 and not self.cv:
+            raise InputError(
+                f"{setting('repeats')} draws the folds again, and {setting('cv', 0)} leaves them "
+                "out: leave one of them out."
+            )
         if self.seed >= 2**32:
             raise InputError(f"{setting('seed')} must be below 4,294,967,296; got {self.seed:,}.")
 
@@ -107,10 +129,12 @@ class MethodSettings:
     ----------
     method : str, default="topk"
         Name of a selector, as in :func:`rowsparse.list_selectors`.
-    certify, keep_proof, time_limit, alpha
+    certify, keep_proof, time_limit, alpha, clip
         As in :class:`rowsparse.TopK`; with ``certify``, ``time_limit`` is 10 seconds by default.
     include, exclude : str, optional
         Columns that must, or must not, be selected: names or patterns with commas between.
+    adjust : str, optional
+        Columns that are in every model, and do not count as features.
     """
 
     method: str = "topk"
@@ -118,11 +142,14 @@ class MethodSettings:
     keep_proof: bool = False
     time_limit: float | None = None
     alpha: float | None = None
+    clip: float | None = None
     include: str | None = None
     exclude: str | None = None
+    adjust: str | None = None
 
     def __post_init__(self) -> None:
         check_setting("alpha", self.alpha, _RIDGE)
+        check_setting("clip", self.clip, _CLIP)
         check_setting("time_limit", self.time_limit, Number(low=0, low_open=True, optional=True))
 
 
@@ -176,6 +203,9 @@ class CompareSettings(EvaluationSettings):
         Numbers of features.
     methods : tuple of str, optional
         Names of selectors, or ``("all",)``; None takes a few quick ones.
+    adjust : str, optional
+        Columns that are in every model, and do not count as features; methods that cannot include
+        columns select among the others, and the judges get both.
     **others
         See :class:`EvaluationSettings`; ``n_jobs`` is 1 by default, as with more threads the
         seconds of a method include the time that it waits.
@@ -183,6 +213,7 @@ class CompareSettings(EvaluationSettings):
 
     k: tuple[int, ...]
     methods: tuple[str, ...] | None = None
+    adjust: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -209,10 +240,13 @@ class PathSettings(EvaluationSettings):
 
     k_max: int = 30
     alpha: float | None = None
+    clip: float | None = None
     include: str | None = None
     exclude: str | None = None
+    adjust: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_setting("k_max", self.k_max, _POSITIVE)
         check_setting("alpha", self.alpha, _RIDGE)
+        check_setting("clip", self.clip, _CLIP)

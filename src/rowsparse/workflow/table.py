@@ -11,18 +11,21 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Index, Mask
+from rowsparse._text import counted
 from rowsparse.workflow.categories import Category, encode_text
 from rowsparse.workflow.identifiers import find_identifiers
 from rowsparse.workflow.labels import load_joined
 from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
-from rowsparse.workflow.missing_values import fill_missing
+from rowsparse.workflow.missing_values import commonest_category, fill_missing, fill_value
 from rowsparse.workflow.results import DataSummary
+from rowsparse.workflow.sample_groups import find_groups
 from rowsparse.workflow.settings import TableSettings
 from rowsparse.workflow.target_columns import (
     TargetColumns,
     find_columns,
     find_targets,
+    missing_in,
     read_targets,
 )
 
@@ -56,6 +59,10 @@ class Table:
     notes : tuple of str
         One sentence for each thing done to the data.
     path : Path
+    gaps : dict of str to array of int
+        Rows in which a column of the file had no value, which X has been given.
+    sample_groups : array of int or None
+        The group of each row, from the column that the settings name.
     reading : TableSettings
         How the file was read.
     sha256 : str
@@ -72,6 +79,8 @@ class Table:
     left_out: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     categories: dict[str, Category] = field(default_factory=dict)
+    gaps: dict[str, Index] = field(default_factory=dict)
+    sample_groups: Index | None = None
     reading: TableSettings = field(default_factory=TableSettings)
     sha256: str = ""
 
@@ -89,6 +98,11 @@ class Table:
     def n_units(self) -> int:
         """Number of features, those of a category counted once."""
         return int(self.X.shape[1] - sum(part.size - 1 for part in self.groups.values()))
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of rows."""
+        return 0 if self.sample_groups is None else int(self.sample_groups.max()) + 1
 
     @property
     def unit_of(self) -> Index:
@@ -118,6 +132,23 @@ class Table:
                 places.setdefault(self.made_from[j], []).append(j)
         found = find_columns(setting_name, wanted, list(places), self.left_out)
         return sorted({j for name in found for j in places[name]})
+
+    def filled_from(self, rows: Index) -> Table:
+        """The table with missing values replaced by what the given rows alone suggest."""
+        if not self.gaps:
+            return self
+        places: dict[str, list[int]] = {}
+        for j in range(len(self.names)):
+            places.setdefault(self.origin(j), []).append(j)
+        X = np.array(self.X)
+        for name in self.gaps.keys() & places.keys():
+            gap, columns = self.gaps[name], np.array(places[name])
+            known = X[np.ix_(np.setdiff1d(rows, gap), columns)]
+            is_text = name in self.categories
+            impute = str(self.reading.impute)
+            value = commonest_category(known) if is_text else fill_value(known, impute)
+            X[np.ix_(gap, columns)] = value
+        return replace(self, X=X)
 
     def without(self, columns: list[int], note: str) -> Table:
         """The table without some features."""
@@ -186,6 +217,8 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
     settings = settings or TableSettings()
     loaded = load_joined(path, settings)
     targets = find_targets(settings.target, loaded)
+    if settings.drop_missing_target:
+        loaded = _without_missing(loaded, targets)
     if loaded.n_rows < 2:
         rows = "one row only" if loaded.n_rows else "no rows"
         raise InputError(f"The table has {rows}: at least two are needed.")
@@ -195,11 +228,33 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
         raise InputError(
             f"{quoted(both)} cannot be both in {setting('target')} and in {setting('drop')}."
         )
+    column, groups = find_groups(settings.groups_column, loaded, targets)
+    dropped += [name for name in column if name not in dropped]
     split = _from_matrix if loaded.frame is None else _from_frame
     columns = split(loaded, targets, dropped, settings.task)
     columns.left_out.update(dict.fromkeys(targets, "is the target"))
     columns.left_out.update(dict.fromkeys(dropped, f"was left out with {setting('drop')}"))
-    return _finished(path, columns, settings, loaded)
+    columns.left_out.update(dict.fromkeys(column, f"is the {setting('groups_column')}"))
+    table = _finished(path, columns, settings, loaded)
+    return replace(table, sample_groups=groups, identifiers=(*table.identifiers, *column))
+
+
+def _without_missing(loaded: Loaded, targets: list[str]) -> Loaded:
+    """The rows that have a value of every target."""
+    columns = loaded.labels if loaded.frame is None else loaded.frame
+    missing = np.zeros(loaded.n_rows, dtype=bool)
+    for name in targets:
+        missing |= missing_in(np.array(list(columns[name]), dtype=object))
+    if not missing.any():
+        return loaded
+    if missing.all():
+        raise InputError(f"No row has a value of the target {quoted(targets)}.")
+    note = (
+        f"Left out: {counted(int(missing.sum()), 'row')} of {loaded.n_rows:,} without a value of "
+        f"the target {quoted(targets)}."
+    )
+    part = loaded.rows(np.flatnonzero(~missing))
+    return replace(part, notes=[*part.notes, note])
 
 
 # ------------------------------------------------------------------------ numbers, text, targets
@@ -272,7 +327,7 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Lo
         notes.append(f"Left out as identifiers of the rows: {quoted(identifiers)}.")
     left_out = columns.left_out | text.left_out
     left_out |= dict.fromkeys(identifiers, "was left out as an identifier of the rows")
-    X, filled = fill_missing(X, names, text, settings.impute)
+    X, gaps, filled = fill_missing(X, names, text, settings.impute)
     notes += filled
     if not settings.keep_all:
         constant = _constant(X)
@@ -298,6 +353,7 @@ def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Lo
         groups=groups,
         made_from=made_from,
         categories=text.categories,
+        gaps=gaps,
         identifiers=tuple(identifiers),
         left_out=left_out,
         notes=tuple(notes),

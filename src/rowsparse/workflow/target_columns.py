@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rowsparse._arrays import Mask
 from rowsparse.workflow.dates import DATES_ADVICE, hold_dates
 from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import InputError, Message, holding, quoted, setting, shown
@@ -21,6 +22,7 @@ __all__ = [
     "complete_target",
     "find_columns",
     "find_targets",
+    "missing_in",
     "read_targets",
     "split_names",
 ]
@@ -234,16 +236,20 @@ def _is_continuous(values: NDArray[Any]) -> bool:
     return different > 2 and different > min(_MOST_CLASSES, values.size / 2)
 
 
+def missing_in(values: NDArray[Any]) -> Mask:
+    """Which values are missing: None or NaN."""
+    if values.dtype.kind == "O":
+        return np.array([value is None or value != value for value in values], dtype=bool)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+
+
 def complete_target(name: str, values: NDArray[Any]) -> NDArray[Any]:
     """The values of a target, whole numbers as integers and text as text; refused if any misses."""
-    if values.dtype.kind == "O":
-        absent = np.array([value is None or value != value for value in values])
-    else:
-        absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+    absent = missing_in(values)
     if absent.any():
         raise InputError(
             f"The target {shown(name)} is missing in {int(absent.sum()):,} of {len(values):,} "
-            "rows: remove those rows first."
+            f"rows: leave them out with {setting('drop_missing_target')}."
         )
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():

@@ -1,4 +1,4 @@
-"""Files with the results: features.csv, comparison.csv, path.csv, predictions.csv and JSON."""
+"""Files with the results: features, comparison, path, predictions as CSV or Excel, and JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,18 @@ import numpy as np
 
 from rowsparse._files import write_whole
 from rowsparse.workflow.cells import looks_numeric
+from rowsparse.workflow.excel import write_excel
 from rowsparse.workflow.model import MODEL_FILE, SavedModel
 from rowsparse.workflow.new_table import NewTable
-from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
+from rowsparse.workflow.results import (
+    ComparisonResult,
+    HoldoutScore,
+    PathResult,
+    SelectionResult,
+)
 
 __all__ = [
+    "applied_text",
     "write_comparison",
     "write_path",
     "write_predictions",
@@ -43,7 +50,7 @@ def write_text(path: Path, text: str) -> None:
     write_whole(path, write)
 
 
-def write_selection(out: Path, result: SelectionResult) -> list[Path]:
+def write_selection(out: Path, result: SelectionResult, kind: str = "csv") -> list[Path]:
     """Write features.csv, with a row for each feature, result.json, and the model if there is one.
 
     The model is for :class:`rowsparse.workflow.model.SavedModel`.
@@ -68,6 +75,8 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
         "n_columns": len(result.features),
         "k_was_chosen": result.k_was_chosen,
         "features": [asdict(feature) for feature in result.features],
+        "covariates": [asdict(feature) for feature in result.covariates],
+        "covariate_score": result.covariate_score,
         "objective": result.objective,
         "lower_bound": proof and proof.lower_bound,
         "gap": proof and proof.gap,
@@ -90,23 +99,43 @@ def write_selection(out: Path, result: SelectionResult) -> list[Path]:
             for feature, others in zip(result.features, result.alternatives, strict=True)
         },
     }
-    written = [_csv(out / "features.csv", header, rows), _json(out, result, record)]
+    written = [_table(out / f"features.{kind}", header, rows), _json(out, result, record)]
     if result.model is not None:
         written.append(out / MODEL_FILE)
         write_text(written[-1], result.model.to_json())
     return written
 
 
-def write_predictions(out: Path, model: SavedModel, table: NewTable) -> Path:
+def write_predictions(out: Path, model: SavedModel, table: NewTable, kind: str = "csv") -> Path:
     """Write predictions.csv: the identifiers of the rows, and a column for each target."""
     predicted = np.atleast_2d(model.predict(table).T).T
-    identifiers = [name for name in model.identifiers if name in set(table.target_names)]
+    identifiers = model.identifiers_in(table)
     columns = table.as_written(identifiers)
     header = [*identifiers, *(f"predicted {name}" for name in model.targets)]
-    return _csv(out / "predictions.csv", header, zip(*columns, *predicted.T.tolist(), strict=True))
+    rows = zip(*columns, *predicted.T.tolist(), strict=True)
+    return _table(out / f"predictions.{kind}", header, rows)
 
 
-def write_comparison(out: Path, result: ComparisonResult) -> list[Path]:
+def applied_text(
+    model: SavedModel, table: NewTable, path: Path, holdout: HoldoutScore | None
+) -> str:
+    """What a model made of another table, as JSON; with the predictions, if they were asked for."""
+    is_prediction = path.stem == "predictions"
+    record = {
+        "source": table.source,
+        "n_rows": table.n_rows,
+        "method": model.method,
+        "columns": [column.name for column in model.columns],
+        "not_used": model.check_columns(table),
+        "file": path,
+        "targets": model.targets,
+        "predictions": model.predict(table) if is_prediction else None,
+        "holdout": holdout and asdict(holdout),
+    }
+    return _json_text(record)
+
+
+def write_comparison(out: Path, result: ComparisonResult, kind: str = "csv") -> list[Path]:
     """Write comparison.csv, with a row for each method, k, judge and fold, and result.json."""
     curve = result.curve
     rows = [record.flat() for record in curve.records]
@@ -128,10 +157,10 @@ def write_comparison(out: Path, result: ComparisonResult) -> list[Path]:
             for j, k in enumerate(curve.ks)
         ],
     }
-    return [_csv(out / "comparison.csv", header, cells), _json(out, result, record)]
+    return [_table(out / f"comparison.{kind}", header, cells), _json(out, result, record)]
 
 
-def write_path(out: Path, result: PathResult) -> list[Path]:
+def write_path(out: Path, result: PathResult, kind: str = "csv") -> list[Path]:
     """Write path.csv, with a row for each k, and result.json."""
     curve = result.curve
     named = [[result.names[j] for j in support.tolist()] for support in result.supports]
@@ -148,10 +177,14 @@ def write_path(out: Path, result: PathResult) -> list[Path]:
         "objectives": result.objectives,
         "supports": named,
     }
-    return [_csv(out / "path.csv", header, rows), _json(out, result, record)]
+    return [_table(out / f"path.{kind}", header, rows), _json(out, result, record)]
 
 
-def _csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
+def _table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
+    """Write a table as the suffix says: .csv or .xlsx."""
+    if path.suffix == ".xlsx":
+        write_whole(path, lambda temporary: write_excel(temporary, header, rows))
+        return path
     buffer = StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([_cell(name) for name in header])
@@ -183,8 +216,12 @@ def _json(
         "warnings": result.warnings,
     }
     path = out / "result.json"
-    write_text(path, json.dumps(_plain(record), indent=1, ensure_ascii=False) + "\n")
+    write_text(path, _json_text(record))
     return path
+
+
+def _json_text(record: dict[str, Any]) -> str:
+    return json.dumps(_plain(record), indent=1, ensure_ascii=False) + "\n"
 
 
 def _plain(value: Any) -> Any:

@@ -27,8 +27,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "CDLSR": [{"variant": "published"}],
     "S2DFS": [{"variant": "published"}],
     "ILFS": [{"tokens": "plsa"}],
-    "TopK": [{"certify": True}, {"loss": "l21"}],
-    "TopKCV": [{"rule": "ebic"}],
+    "TopK": [{"certify": True}, {"loss": "l21"}, {"clip": 2.0}],
+    "TopKCV": [{"rule": "ebic", "clip": 2.0}],
     "ConcreteAutoencoder": [{"target": "y"}],
 }
 QUICK: dict[str, dict[str, Any]] = {

@@ -23,7 +23,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from rowsparse import StabilitySelection, TopK, TopKCV, stability
-from rowsparse.selectors.meta.stability_selection import wilson_interval
+from rowsparse.selectors.meta.stability_selection import draw_groups, wilson_interval
 from tests.selectors.cases import classes_of_two, numbers_of_three
 
 
@@ -274,3 +274,24 @@ def test_stability_selection_refuses_bad_input(options, error, message):
     options = {"selector": SelectKBest(k=1), "n_subsamples": 2} | options
     with pytest.raises(error, match=message):
         StabilitySelection(**options).fit(X, y)
+
+
+def test_groups_are_drawn_together() -> None:
+    groups = np.repeat(np.arange(12), 5)
+    strata = np.repeat(np.arange(12) % 3, 5)
+    rng = np.random.RandomState(0)
+    for classes in (None, strata):
+        rows = draw_groups(groups, 0.5, classes, rng)
+        assert rows.size == 30
+        taken = np.bincount(groups[rows], minlength=12)
+        assert set(taken.tolist()) == {0, 5}
+        if classes is not None:
+            assert set(np.bincount(classes[rows]).tolist()) == {10}
+
+
+def test_groups_of_single_samples_are_samples() -> None:
+    X, y = np.random.default_rng(0).standard_normal((40, 6)), np.arange(40) % 2
+    plain = StabilitySelection(TopK(2), n_subsamples=5, random_state=0).fit(X, y)
+    alone = StabilitySelection(TopK(2), n_subsamples=5, random_state=0)
+    alone.fit(X, y, groups=np.arange(40))
+    np.testing.assert_array_equal(plain.supports_, alone.supports_)

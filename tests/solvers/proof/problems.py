@@ -6,11 +6,14 @@ from itertools import combinations
 
 import numpy as np
 
+from benchmarks.exact_logistic import LogisticProblem
 from rowsparse._deadline import NO_DEADLINE
 from rowsparse.design import make_design
+from rowsparse.solvers.losses.logistic import LogisticLoss
 from rowsparse.solvers.proof.branch import BranchAndBound
 from rowsparse.solvers.proof.candidates import Candidates
 from rowsparse.solvers.proof.diagonal import uniform_diagonal
+from rowsparse.solvers.proof.logistic_candidates import LogisticCandidates
 from rowsparse.solvers.proof.nodes import ProofOptions
 
 NONE = np.zeros(0, dtype=np.intp)
@@ -56,6 +59,32 @@ def random_ridge(rng, X):
 def candidates(X, Y, ridge, features=None):
     design, _ = make_design(X, center=False, scale=False)
     return Candidates.of(design, Y, ridge, features)
+
+
+def random_labels(rng, n, c):
+    """Labels of 0 and 1, all of which vary, and weights of the samples."""
+    Y = (rng.random((n, c)) < rng.uniform(0.2, 0.8, c)).astype(float)
+    Y[0], Y[1] = 0.0, 1.0
+    omega = rng.uniform(0.2, 3.0, n) if rng.random() < 0.5 else np.ones(n)
+    return Y, omega
+
+
+def logistic_loss(X, Y, omega=None, fit_intercept=True):
+    design, _ = make_design(X, center=False, scale=False)
+    return LogisticLoss(design, Y, np.ones(len(Y)) if omega is None else omega, fit_intercept)
+
+
+def logistic_candidates(X, Y, ridge, omega=None, fit_intercept=True):
+    loss = logistic_loss(X, Y, omega, fit_intercept)
+    return LogisticCandidates.of(loss, ridge, np.arange(X.shape[1]))
+
+
+def logistic_oracle(X, Y, k, ridge, omega=None, fit_intercept=True, include=(), exclude=()):
+    """The same problem in long doubles: the objective of any choice, and of the best."""
+    weights = np.ones(len(Y)) if omega is None else omega
+    wide = [np.asarray(part, dtype=np.longdouble) for part in (X, Y, weights)]
+    rules = frozenset(include), frozenset(exclude)
+    return LogisticProblem(*wide, np.longdouble(ridge), fit_intercept, k, *rules)
 
 
 def prove(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rowsparse._deadline import Deadline
 from rowsparse.design import make_design
-from rowsparse.solvers.proof import tree
+from rowsparse.solvers.proof import candidates as module
 from rowsparse.solvers.subset.exchange import forward
 
 from .problems import best_choice, is_closed, prove, random_problem, random_ridge
@@ -25,10 +25,11 @@ def test_proof_equals_exhaustive_search_and_its_bound_is_never_above(seed):
     ridge = random_ridge(rng, X)
     best, _ = best_choice(X, Y, k, ridge)
     # The last two by all their pairs: at once, after a relaxation, or never.
-    few, pairs = [(tree._FEW_PAIRED, tree._MAX_PAIRED), (0, tree._MAX_PAIRED), (0, 0)][seed % 3]
+    known = module._FEW_PAIRED, module._MAX_PAIRED
+    few, pairs = [known, (0, known[1]), (0, 0)][seed % 3]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree, "_FEW_PAIRED", few)
-        patch.setattr(tree, "_MAX_PAIRED", pairs)
+        patch.setattr(module, "_FEW_PAIRED", few)
+        patch.setattr(module, "_MAX_PAIRED", pairs)
         proof = prove(X, Y, k, ridge)
     total = np.vdot(Y, Y)
     assert proof.lower_bound <= best

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rowsparse._deadline import NO_DEADLINE, Deadline
-from rowsparse.solvers.proof import tree
+from rowsparse.solvers.proof import candidates as module
 from rowsparse.solvers.proof.nodes import ProofOptions, SubproblemCache, SubtreeTask, root_node
 from rowsparse.solvers.proof.tree import Subtree
 
@@ -36,8 +36,8 @@ def contains(cache, node, S):
 @pytest.mark.parametrize("seed", range(4))
 def test_every_choice_is_open_or_bounded(monkeypatch, seed, max_nodes, include):
     # Pairs are tried last, so that nodes are split first.
-    monkeypatch.setattr(tree, "_FEW_PAIRED", 0)
-    monkeypatch.setattr(tree, "_MAX_PAIRED", 3)
+    monkeypatch.setattr(module, "_FEW_PAIRED", 0)
+    monkeypatch.setattr(module, "_MAX_PAIRED", 3)
     rng = np.random.default_rng(seed)
     X, Y, ridge, k = rng.standard_normal((30, 9)), rng.standard_normal((30, 2)), 3.0, 4
     best, support = best_choice(X, Y, k, ridge, include.tolist())
@@ -59,7 +59,7 @@ def test_every_choice_is_open_or_bounded(monkeypatch, seed, max_nodes, include):
 
 
 def test_small_subproblems_are_compacted_and_still_lose_no_choice(monkeypatch):
-    monkeypatch.setattr(tree, "_MAX_PAIRED", 0)
+    monkeypatch.setattr(module, "_MAX_PAIRED", 0)
     rng = np.random.default_rng(2)
     X = rng.standard_normal((40, 30))
     Y = X[:, :5] @ rng.standard_normal((5, 1)) + rng.standard_normal((40, 1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -112,3 +114,25 @@ def test_the_state_of_the_only_start_is_that_from_scratch():
     reused, fresh = search.state(support), SupportState(problem_of(X, Y, 0.5), support)
     assert sorted(reused.basis) == fresh.basis
     np.testing.assert_allclose(reused.addition_gains(), fresh.addition_gains(), rtol=1e-8)
+
+
+def test_refined_selections_are_local_optima_that_are_never_worse():
+    better = 0
+    for seed in range(6):
+        X, Y = data(seed, n=20, d=40)
+        search = search_over(X, Y, 6, 0.0, include=[3], exclude=[0, 1])
+        starts = [search.run(kept, (), 0) for kept in ((), (10, 11, 12), (20, 21, 22))]
+        for one, other in pairwise(starts):
+            refined = search.refine(one, other, np.random.default_rng(seed))
+            assert refined.objective <= one.objective + 1e-9
+            assert len(refined.units) == 5
+            assert not {0, 1, 3} & set(refined.units)
+            S = [3, *refined.units]
+            assert refined.objective == pytest.approx(objective_of(X, Y, S, 0.0))
+            assert all(
+                objective_of(X, Y, [p, *(q for q in S if q != out)], 0.0) > refined.objective - 1e-8
+                for out in refined.units
+                for p in set(range(2, 40)) - set(S)
+            )
+            better += refined.objective < min(one.objective, other.objective) - 1e-6
+    assert better > 0

@@ -181,3 +181,23 @@ def test_groups_that_depend_on_each_other(ridge):
             assert point.objective >= best * (1 - 1e-9)
             exact.append(point.objective <= best * (1 + 1e-9))
     assert np.mean(exact) >= 0.9
+
+
+def test_refined_selections_of_groups_are_never_worse_and_respect_the_constraints():
+    better = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X, Y = rng.standard_normal((30, 60)), rng.standard_normal((30, 1))
+        X, Y = X - X.mean(0), Y - Y.mean(0)
+        groups = [np.arange(j, j + 2) for j in range(0, 60, 2)]
+        problem = problem_of(X, Y)
+        search = GroupSearch(problem, rules_for(problem, 5, [3], [0]), groups)
+        one, other = (search.run(kept, (), 0) for kept in ((4, 5, 6), (10, 11, 12)))
+        refined = search.refine(one, other, rng)
+        assert refined.objective <= one.objective + 1e-9
+        assert len(refined.units) == 4
+        assert not {0, 1} & set(refined.units)
+        S = np.concatenate([groups[g] for g in (1, *refined.units)])
+        assert refined.objective == pytest.approx(objective_of(X, Y, S))
+        better += refined.objective < one.objective - 1e-6
+    assert better > 0

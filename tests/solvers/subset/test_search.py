@@ -66,7 +66,7 @@ def test_the_same_seed_gives_the_same_search_and_others_give_others():
     rng = np.random.default_rng(6)
     X, Y = rng.standard_normal((60, 500)), rng.standard_normal((60, 4))
     X, Y = X - X.mean(0), Y - Y.mean(0)
-    results = [searched(X, Y, 15, n_restarts=10, seed=seed) for seed in (0, 0, 1, 2, 3)]
+    results = [searched(X, Y, 15, n_restarts=3, seed=seed) for seed in (0, 0, 1, 2, 3)]
     np.testing.assert_array_equal(results[0].history, results[1].history)
     assert results[0].support.tolist() == results[1].support.tolist()
     assert len({tuple(result.history) for result in results}) > 1
@@ -75,10 +75,24 @@ def test_the_same_seed_gives_the_same_search_and_others_give_others():
 def test_the_best_objective_never_rises_and_ends_the_history():
     X, Y = data(7, n=40, d=300, c=3)
     result = searched(X, Y, 10, n_restarts=13)
-    assert result.n_starts == 14
+    assert result.n_starts >= 14
     assert np.all(np.diff(result.history) <= 1e-9)
     assert result.history[-1] == result.objective
     assert result.history[0] > result.objective  # otherwise this says nothing
+
+
+def test_a_search_that_goes_on_keeps_to_the_constraints_and_ends_at_a_local_optimum():
+    rng = np.random.default_rng(2)
+    X, Y = rng.standard_normal((30, 200)), rng.standard_normal((30, 1))
+    X, Y = X - X.mean(0), Y - Y.mean(0)
+    result = searched(X, Y, 8, include=[3, 8], exclude=range(20, 100), n_restarts=4)
+    assert result.n_starts > 5  # otherwise it did not go on
+    S = set(result.support.tolist())
+    assert {3, 8} <= S
+    assert not S & set(range(20, 100))
+    others = set(range(200)) - S - set(range(20, 100))
+    for out in S - {3, 8}:
+        assert all(objective_of(X, Y, (S - {out}) | {p}) >= result.objective - 1e-8 for p in others)
 
 
 @settings(max_examples=20, deadline=None)
@@ -228,10 +242,10 @@ def test_one_start_reaches_the_known_objective(benchmark_data, name, k, known):
     ("name", "k", "known", "n_restarts"),
     [
         ("srbct", 5, 9.6213, 20),
-        ("srbct", 10, 4.6798, 200),
-        ("srbct", 20, 1.3508, 200),
-        ("glioma", 5, 10.256, 100),
-        ("glioma", 10, 3.9119, 200),
+        ("srbct", 10, 4.6798, 20),
+        ("srbct", 20, 1.2676, 20),
+        ("glioma", 5, 10.256, 20),
+        ("glioma", 10, 3.4001, 20),
         ("yale", 10, 99.495, 20),
         ("yale", 20, 69.667, 60),
         ("coil20", 10, 893.08, 20),

@@ -14,10 +14,20 @@ from rowsparse.solvers.subset.starts import best_optima, run_starts
 from .problems import data, problem_of, rules_for
 
 
-def starts(local, n_restarts, *, seed=0, n_jobs=None, deadline=NO_DEADLINE, monitor=silent):
-    return run_starts(
-        local, n_restarts, seed=seed, n_jobs=n_jobs, deadline=deadline, monitor=monitor
-    )
+def starts(local, n_restarts, *, seed=0, n_jobs=None, deadline=NO_DEADLINE, **settings):
+    settings = {"monitor": silent} | settings
+    return run_starts(local, n_restarts, seed=seed, n_jobs=n_jobs, deadline=deadline, **settings)
+
+
+def refined_starts(local, n_restarts, **settings):
+    return starts(local, n_restarts, refine=local.refine, **settings)
+
+
+def hard_data(seed=0):
+    """Many columns for few samples: starts end at many selections."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.standard_normal((30, 300)), rng.standard_normal((30, 1))
+    return X - X.mean(0), Y - Y.mean(0)
 
 
 def search_over(X, Y, k, groups=None, **constraints):
@@ -45,6 +55,83 @@ def test_the_answer_does_not_depend_on_the_number_of_workers(grouped):
     for n_jobs in (2, -1):
         result = starts(search_over(X, Y, 4, groups), 8, seed=7, n_jobs=n_jobs)
         assert result == alone
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_neither_does_it_when_the_search_goes_on(grouped):
+    X, Y = hard_data()
+    groups = [np.arange(j, j + 2) for j in range(0, 300, 2)] if grouped else None
+    alone = refined_starts(search_over(X, Y, 5, groups), 6, seed=7)
+    assert alone.n_starts > 7
+    assert refined_starts(search_over(X, Y, 5, groups), 6, seed=7, n_jobs=2) == alone
+
+
+def test_a_search_that_goes_on_begins_with_the_starts_of_one_that_does_not():
+    better = 0
+    for seed in range(4):
+        X, Y = hard_data(seed)
+        plain = starts(search_over(X, Y, 8), 9, seed=seed)
+        longer = refined_starts(search_over(X, Y, 8), 9, seed=seed)
+        assert longer.history[: len(plain.history)] == plain.history
+        assert longer.best.objective <= plain.best.objective + 1e-9
+        better += longer.best.objective < 0.999 * plain.best.objective
+    assert better > 0
+
+
+def test_the_search_goes_on_until_as_many_starts_as_asked_for_find_nothing_better():
+    X, Y = hard_data()
+    local = search_over(X, Y, 8)
+    found = []
+
+    def refine(optimum, other, rng):
+        found.append(local.refine(optimum, other, rng))
+        return found[-1]
+
+    result = starts(local, 8, refine=refine)
+    assert result.n_starts == 9 + len(found)
+    assert not result.stopped_early
+    best = [i for i, one in enumerate(found) if one.objective < result.best.objective + 1e-9]
+    rounds = (len(found) - 1 - best[0]) // 4
+    assert rounds == 2  # those of the round that found it, and eight more
+    assert np.all(np.diff(result.history) <= 1e-9)
+
+
+def test_ten_times_the_restarts_is_the_most():
+    X, Y = hard_data()
+    local = search_over(X, Y, 8)
+    best = local.run((), (), 0)
+    fake = iter(range(1000))
+
+    def refine(optimum, other, rng):
+        i = next(fake)
+        return LocalOptimum(-float(i), (*best.units[:-1], i))
+
+    assert starts(local, 8, refine=refine).n_starts == 81
+
+
+def test_the_search_does_not_go_on_where_starts_agree():
+    X, Y = data(3, n=60, d=20)
+    local = search_over(X, Y, 3)
+
+    def refine(optimum, other, rng):
+        raise AssertionError("went on")
+
+    assert starts(local, 12, refine=refine).n_starts == 13
+    assert starts(search_over(*hard_data(), 8), 0, refine=refine).n_starts == 1
+
+
+def test_the_deadline_and_the_monitor_end_a_search_that_goes_on():
+    X, Y = hard_data()
+    n_rounds = len(starts(search_over(X, Y, 8), 8).history)
+    values = []
+
+    def monitor(value):
+        values.append(value)
+        return len(values) == n_rounds + 1
+
+    stopped = refined_starts(search_over(X, Y, 8), 8, monitor=monitor)
+    assert (len(values), stopped.stopped_early) == (n_rounds + 1, True)
+    assert stopped.n_starts == 13
 
 
 def test_every_start_counts_and_the_best_never_gets_worse():

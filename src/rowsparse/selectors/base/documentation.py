@@ -29,6 +29,13 @@ standardize : bool, default=True
     Whether columns are centred and scaled to unit standard deviation (on the fly).
     Coefficients come back in the units of the data.
 """,
+    "clip": """
+clip : float, optional
+    Limit for standardised columns: they are cut off at -clip and clip and standardised again
+    before anything else, so that a few extreme values, such as the counts of rare words, weigh
+    less. Objective, coefficients and proof are about these columns; ``transform`` returns the
+    columns as they are. None for no limit.
+""",
     "standardize_or_centre": """
 standardize : bool, default=True
     Whether columns are centred and scaled to unit standard deviation (on the fly) or centred
@@ -91,6 +98,11 @@ coef_ : array of shape (n_targets, n_features)
     (n_features,) for one-dimensional y of numbers, as in scikit-learn.
 intercept_ : array of shape (n_targets,)
     Intercepts; a float for one-dimensional y of numbers.
+""",
+    "clip_limits": """
+clip_limits_ : array of shape (2, n_features)
+    With ``clip``: the least and the largest value of each column, infinite if it is constant.
+    The linear model is ``np.clip(X, *clip_limits_) @ coef_.T + intercept_``.
 """,
     "iterations": """
 history_ : array

@@ -46,6 +46,7 @@ _SHARED: Allowed = {
     "variant": OneOf(VARIANTS),
     "fit_intercept": Flag(),
     "standardize": Flag(),
+    "clip": Number(low=0.0, low_open=True, optional=True),
     "task": OneOf(TASKS),
     "class_weight": Such("'balanced', a dict", _is_class_weight, optional=True),
     "n_restarts": Number(low=0, integer=True),

@@ -127,12 +127,15 @@ def linear_problem(
     sample: Sample,
     *,
     standardize: bool,
+    clip: float | None = None,
     fit_intercept: bool,
     objective_power: int,
     dimensions: dict[str, Dimension],
 ) -> LinearProblem:
     """The problem of a selector on a sample; refuses y if the objective would overflow."""
-    design, units = sample.design(center=bool(standardize or fit_intercept), scale=standardize)
+    design, units = sample.design(
+        center=bool(standardize or fit_intercept), scale=standardize, clip=clip
+    )
     targets, weights = sample.required_targets, sample.weights
     check_objective(targets.Y, weights, fit_intercept, targets.unit, objective_power)
     return LinearProblem(

@@ -64,9 +64,13 @@ class Sample:
         assert self.targets is not None
         return self.targets
 
-    def design(self, *, center: bool, scale: bool) -> tuple[Design, Units]:
+    def design(
+        self, *, center: bool, scale: bool, clip: float | None = None
+    ) -> tuple[Design, Units]:
         """X as solvers see it, and its units, which convert coefficients back."""
-        design, units = make_design(self.X, center=center, scale=scale, weights=self.weights)
+        design, units = make_design(
+            self.X, center=center, scale=scale, weights=self.weights, clip=clip
+        )
         if not design.column_norms().any():
             values = self.X.data if sp.issparse(self.X) else self.X
             largest = float(array_namespace(values).max(abs(values))) if values.shape[0] else 0.0

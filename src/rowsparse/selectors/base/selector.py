@@ -116,6 +116,7 @@ class LinearSelector(BaseSelector):
     gap_attributes: ClassVar[tuple[str, ...]] = ()
 
     standardize: bool
+    clip: float | None = None
     fit_intercept: bool
     task: str
     class_weight: Any
@@ -127,7 +128,8 @@ class LinearSelector(BaseSelector):
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            Training data. float32 and sparse data are used as they are.
+            Training data. float32 and sparse data are used as they are, and so are torch tensors
+            and CuPy arrays on a GPU.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Class labels, 0/1 label indicators (dense or sparse), or numbers.
         sample_weight : array-like of shape (n_samples,), optional
@@ -160,6 +162,7 @@ class LinearSelector(BaseSelector):
         return linear_problem(
             sample,
             standardize=self.standardize,
+            clip=self.clip,
             fit_intercept=self.fit_intercept,
             objective_power=self._objective_power(),
             dimensions=self._dimensions(),
@@ -195,6 +198,8 @@ class LinearSelector(BaseSelector):
         single = problem.targets.single_output
         self.coef_ = coef[0] if single else coef
         self.intercept_ = float(intercept[0]) if single else intercept
+        if problem.units.limits is not None:
+            self.clip_limits_ = problem.units.limits
         self.objective_ = problem.restored("objective", solution.objective)
         self.history_ = problem.restored("objective", solution.history)
 

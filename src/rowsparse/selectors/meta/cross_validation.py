@@ -58,15 +58,26 @@ class FoldData:
 class _RefittedModel(BaseEstimator):  # type: ignore[misc]
     """The refitted linear model as a predictor, for scorers."""
 
-    def __init__(self, coef: Array, intercept: Array, task: str, classes: Any, flat: bool) -> None:
+    def __init__(
+        self,
+        coef: Array,
+        intercept: Array,
+        limits: Array | None,
+        task: str,
+        classes: Any,
+        flat: bool,
+    ) -> None:
         self.coef = coef
         self.intercept = intercept
+        self.limits = limits
         self.task = task
         self.classes = classes
         self.flat = flat
         self.classes_ = np.arange(intercept.size) if classes is None else classes
 
     def _values(self, X: Any) -> Array:
+        if self.limits is not None:
+            X = np.clip(X.toarray() if sp.issparse(X) else X, *self.limits)
         return np.asarray(X @ self.coef.T) + self.intercept
 
     def decision_function(self, X: Any) -> Array:
@@ -150,17 +161,27 @@ def score_fold(
         for point in points:
             S = point.support
             if scorer.estimator is None:
-                flat = data.y.ndim == 1
-                classes = prepared.problem.targets.classes
-                model: Any = _RefittedModel(*prepared.values_model(point), data.task, classes, flat)
+                model: Any = _refitted(prepared, point, data)
             else:
                 model = scorer.fitted(X[:, S], y, weights)
             scores.append(scorer(model, X_test[:, S], y_test, weights_test))
     return np.array(scores).reshape(alphas.size, -1)
 
 
-def choose(scores: Array, alphas: Array, *, one_std_err: bool) -> tuple[int, int]:
+def _refitted(prepared: PathProblem, point: PathPoint, data: FoldData) -> _RefittedModel:
+    limits, classes = prepared.problem.units.limits, prepared.problem.targets.classes
+    within = None if limits is None else limits[:, point.support]
+    coef, intercept = prepared.values_model(point)
+    return _RefittedModel(coef, intercept, within, data.task, classes, data.y.ndim == 1)
+
+
+def choose(
+    scores: Array, alphas: Array, *, one_std_err: bool, n_folds: int | None = None
+) -> tuple[int, int]:
     """Which alpha and which k, from scores of shape (n_splits, n_alphas, n_ks).
+
+    ``n_folds`` is the number of folds if they are repeated: repetitions of the same samples do not
+    make the standard error smaller.
 
     >>> scores = np.array([[[0.5, 0.85, 0.9]], [[0.6, 0.95, 1.0]]])
     >>> choose(scores, np.array([0.5]), one_std_err=False)
@@ -174,7 +195,7 @@ def choose(scores: Array, alphas: Array, *, one_std_err: bool) -> tuple[int, int
     best = _first(means >= means.max() - slack, means, alphas)
     if not one_std_err or scores.shape[0] < 2:
         return best
-    error = scores[:, best[0], best[1]].std(ddof=1) / np.sqrt(scores.shape[0])
+    error = scores[:, best[0], best[1]].std(ddof=1) / np.sqrt(n_folds or scores.shape[0])
     return _first(means >= means[best] - error - slack, means, alphas)
 
 

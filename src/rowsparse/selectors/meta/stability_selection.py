@@ -216,7 +216,7 @@ class StabilitySelection(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, **fit_params: Any) -> Self:
         """Fit the selector on every subsample.
 
         Parameters
@@ -225,6 +225,8 @@ class StabilitySelection(
             Training data.
         y : array-like, optional
             Whatever the selector takes.
+        groups : array-like of shape (n_samples,), optional
+            Samples with one value, as those of one patient, are drawn together.
         **fit_params
             Passed on to the selector, such as ``sample_weight``: one value a sample is taken
             apart like X. With metadata routing, what the selector requests.
@@ -245,7 +247,12 @@ class StabilitySelection(
         X, y, strata = _checked(selector, X, y)
         rng = check_random_state(self.random_state)
         n, d = X.shape
-        rows = [draw(n, self.subsample, strata, rng) for _ in range(self.n_subsamples)]
+        rows = [
+            draw(n, self.subsample, strata, rng)
+            if groups is None
+            else draw_groups(groups, self.subsample, strata, rng)
+            for _ in range(self.n_subsamples)
+        ]
         seeds = rng.randint(2**31 - 1, size=self.n_subsamples).tolist()
         fits = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_one)(clone(selector), X, y, fit_params, part, seed)
@@ -322,6 +329,24 @@ def draw(n: int, share: float, strata: Index | None, rng: np.random.RandomState)
         for code, most in enumerate(quota.tolist())
     ]
     return np.sort(np.concatenate(parts))
+
+
+def draw_groups(
+    groups: Any, share: float, strata: Index | None, rng: np.random.RandomState
+) -> Index:
+    """Rows of a share of the groups, sorted; a group is in the stratum of most of its rows.
+
+    >>> draw_groups(["a", "b", "a", "c", "b", "d"], 0.5, None, np.random.RandomState(0))
+    array([3, 5])
+    """
+    names, codes = np.unique(np.asarray(groups), return_inverse=True)
+    if strata is not None:
+        counts = np.zeros((names.size, int(strata.max()) + 1), dtype=np.intp)
+        np.add.at(counts, (codes, strata), 1)
+        # Numbered anew, as no group may be in the stratum of a rare class.
+        strata = np.unique(counts.argmax(axis=1), return_inverse=True)[1]
+    chosen = draw(names.size, share, strata, rng)
+    return np.flatnonzero(np.isin(codes, chosen))
 
 
 def _checked(selector: Any, X: Any, y: Any) -> tuple[Any, Any, Index | None]:

@@ -98,6 +98,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         :class:`TopK`.
     {fit_intercept}
     {standardize}
+    {clip}
     {task}
     {class_weight}
     n_jobs : int, optional
@@ -120,6 +121,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     status_, lower_bound_, gap_ : str, float and float
         As in :class:`TopK` without a proof: "heuristic", 0 and 1.
     {model}
+    {clip_limits}
 
     References
     ----------
@@ -169,6 +171,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         n_restarts: int | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
+        clip: float | None = None,
         task: str = "auto",
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -189,6 +192,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self.n_restarts = n_restarts
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.clip = clip
         self.task = task
         self.class_weight = class_weight
         self.n_jobs = n_jobs
@@ -242,6 +246,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             feature_groups=self.feature_groups,
             fit_intercept=self.fit_intercept,
             standardize=self.standardize,
+            clip=self.clip,
             task=self.task,
             class_weight=self.class_weight,
             n_jobs=self.n_jobs,

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse._deadline import Deadline
 from rowsparse.selectors.base.messages import warn_user
 from rowsparse.selectors.base.problem import LinearProblem
+from rowsparse.selectors.topk.certification import Certification
 from rowsparse.selectors.topk.constraints import Constraints
-from rowsparse.selectors.topk.solution import no_proof, solution_of
+from rowsparse.selectors.topk.solution import solution_of
 from rowsparse.solvers.losses.logistic import LogisticLoss, VaryingLabels
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.subset.logistic import search_logistic
@@ -48,21 +48,21 @@ def solve_logistic(
     alpha: float,
     n_restarts: int,
     seed: int,
-    n_jobs: int | None,
-    deadline: Deadline,
+    certification: Certification,
 ) -> Solution:
-    """The search with the logistic loss; ``alpha`` is that of the user."""
+    """The search with the logistic loss, and its proof; ``alpha`` is that of the user."""
     loss, labels = logistic_loss(problem)
+    ridge = float(problem.scaled("alpha", alpha) * problem.n_samples)
     result = search_logistic(
         loss,
         problem.k,
-        ridge=problem.scaled("alpha", alpha) * problem.n_samples,
+        ridge=ridge,
         include=asked.include,
         exclude=asked.exclude,
         n_restarts=n_restarts,
         seed=seed,
-        n_jobs=n_jobs,
-        deadline=deadline,
+        n_jobs=certification.n_jobs,
+        deadline=certification.deadline,
         monitor=problem.monitor,
     )
     if alpha == 0 and result.objective <= _SEPARATED * loss.at_zero:
@@ -70,5 +70,6 @@ def solve_logistic(
             f"{problem.k} features separate the classes perfectly with alpha=0, and so may "
             "others: the coefficients have no limit and the choice is arbitrary; take alpha > 0."
         )
+    result, proven = certification.of_logistic(problem, asked, loss, ridge, result)
     V, b = labels.expand(result.V, result.b)
-    return solution_of(replace(result, V=V, b=b), no_proof(result.objective))
+    return solution_of(replace(result, V=V, b=b), proven)

@@ -36,6 +36,8 @@ class TopKPath:
         Intercepts, in the units of the data.
     n_features_in : int
         Number of columns of X.
+    clip_limits : array of shape (2, n_features) or None
+        With ``clip``, the limits of the columns; the models are of columns within them.
     """
 
     ks: Index
@@ -44,6 +46,7 @@ class TopKPath:
     coefs: list[Array]
     intercepts: Array
     n_features_in: int
+    clip_limits: Array | None = None
 
     @property
     def membership(self) -> Mask:
@@ -87,6 +90,7 @@ def topk_path(
     sample_weight: Any = None,
     fit_intercept: bool = True,
     standardize: bool = True,
+    clip: float | None = None,
     task: str = "auto",
     class_weight: Any = None,
     n_restarts: int = DEFAULT_PATH_RESTARTS,
@@ -104,7 +108,7 @@ def topk_path(
         As in :meth:`TopK.fit`.
     k_max : int
         The largest number of features, or of groups.
-    alpha, include, exclude, feature_groups, fit_intercept, standardize, task, class_weight
+    alpha, include, exclude, feature_groups, fit_intercept, standardize, clip, task, class_weight
         As in :class:`TopK`.
     loss : {"squared", "logistic"}, default="squared"
         As in :class:`TopK`.
@@ -139,6 +143,7 @@ def topk_path(
         n_restarts=n_restarts,
         fit_intercept=fit_intercept,
         standardize=standardize,
+        clip=clip,
         task=task,
         class_weight=class_weight,
         random_state=random_state,
@@ -163,4 +168,5 @@ def as_path(prepared: PathProblem, points: list[PathPoint]) -> TopKPath:
         [coef for coef, _ in models],
         np.array([intercept for _, intercept in models]),
         prepared.problem.design.shape[1],
+        prepared.problem.units.limits,
     )

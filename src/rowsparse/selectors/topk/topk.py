@@ -10,7 +10,6 @@ from rowsparse._arrays import Index, Mask
 from rowsparse._compat import has_callbacks
 from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Flag, Number, OneOf
-from rowsparse.certificate import Proof, ProofProblem
 from rowsparse.selectors.base.messages import warn_user
 from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.problem import LinearProblem
@@ -18,13 +17,13 @@ from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.sample import number_to_select
 from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
+from rowsparse.selectors.topk.certification import Certification
 from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
 from rowsparse.selectors.topk.logistic import solve_logistic
 from rowsparse.selectors.topk.solution import no_proof, solution_of
 from rowsparse.solvers.l21.robust import robust_topk
-from rowsparse.solvers.proof.prover import ProverResult, certify
-from rowsparse.solvers.solution import Solution, relative_gap
-from rowsparse.solvers.subset.search import SearchResult, search, with_support
+from rowsparse.solvers.solution import Solution
+from rowsparse.solvers.subset.search import SearchResult, search
 
 # Share of the objective of no features below which a fit is perfect.
 _PERFECT = 1e-10
@@ -60,17 +59,22 @@ class TopK(LinearSelector):
         bounds the influence of outliers; it has no ridge. "logistic", for classes and labels,
         is the negative log-likelihood of logistic regression: of the second of two classes; of
         several classes each against the rest, or of each label, summed. It has no
-        ``certify`` and no ``feature_groups``.
+        ``feature_groups``.
     gamma : float, default=0.0
         For ``loss="l21"``: weight of the sum of the row norms of W.
     {constraints}
     n_restarts : int, default=20
-        Starts after the first.
+        Starts after the first; 0 is greedy growth and exchange alone. With the squared loss the
+        search goes on where better choices are likely: if fewer than two of the starts, those
+        that keep more than half of a choice not counted, end at the best one. More starts then
+        follow, which also exchange at a loss and join good choices, until ``n_restarts`` of them
+        in a row find nothing better; in all there are at most ten times ``n_restarts``.
     certify : bool, default=False
         Whether to prove how far from the least objective the answer can be, by branch and
-        bound; a better choice that turns up on the way is taken. Without a ridge
-        (``alpha=0``) there is a bound only with more samples than columns none of which depend
-        on each other, or with few columns.
+        bound; a better choice that turns up on the way is taken. For the squared and the
+        logistic loss. Without a ridge (``alpha=0``) there is no bound for the logistic loss,
+        and for the squared loss only with more samples than columns none of which depend on
+        each other, or with few columns.
     keep_proof : bool, default=False
         Whether ``proof_`` keeps every step of the proof, a few KB each, so that
         :func:`rowsparse.certificate.verify` can check all of it.
@@ -81,6 +85,7 @@ class TopK(LinearSelector):
         so too.
     {fit_intercept}
     {standardize}
+    {clip}
     {task}
     {class_weight}
     n_jobs : int, optional
@@ -97,6 +102,7 @@ class TopK(LinearSelector):
         scale below these, how much it would fall with them.
     {model}
         With the logistic loss they are those of logistic regression, for two classes one row.
+    {clip_limits}
     objective_ : float
         The objective at ``coef_``, of W in units of the standardised columns.
     history_, n_iter_ : array and int
@@ -167,6 +173,7 @@ class TopK(LinearSelector):
         time_limit: float | None = None,
         fit_intercept: bool = True,
         standardize: bool = True,
+        clip: float | None = None,
         task: str = "auto",
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -186,18 +193,23 @@ class TopK(LinearSelector):
         self.time_limit = time_limit
         self.fit_intercept = fit_intercept
         self.standardize = standardize
+        self.clip = clip
         self.task = task
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _check_combinations(self) -> None:
+        if self.clip is not None and not self.standardize:
+            raise ValueError("clip is for standardised columns: set standardize=True.")
         if self.loss != "l21" and self.gamma > 0:
             raise ValueError(f"gamma is for loss='l21': with loss={self.loss!r} use alpha.")
         if self.loss != "squared" and self.feature_groups is not None:
             raise ValueError("feature_groups are for loss='squared' only.")
-        if self.certify and (self.loss != "squared" or self.feature_groups is not None):
-            raise ValueError("certify is for loss='squared' without feature_groups only.")
+        if self.certify and (self.loss == "l21" or self.feature_groups is not None):
+            raise ValueError(
+                "certify is for loss='squared' and loss='logistic' without feature_groups."
+            )
 
     def _number_to_select(self, d: int) -> int:
         if self.feature_groups is None:
@@ -220,14 +232,14 @@ class TopK(LinearSelector):
         if self.loss == "l21":
             return self._solve_robust(problem, asked)
         if self.loss == "logistic":
+            deadline = Deadline(self.time_limit)
             return solve_logistic(
                 problem,
                 asked,
                 alpha=self.alpha,
                 n_restarts=self.n_restarts,
                 seed=int(generator(self.random_state).integers(2**31)),
-                n_jobs=self.n_jobs,
-                deadline=Deadline(self.time_limit),
+                certification=self._certification(deadline),
             )
         centred, mean = problem.squared()
         ridge = float(problem.scaled("alpha", self.alpha) * problem.n_samples)
@@ -270,91 +282,22 @@ class TopK(LinearSelector):
             monitor=problem.monitor,
         )
         self._warn_if_perfect(problem, result)
-        result, certificate = self._certified(problem, asked, ridge, result, deadline)
-        return solution_of(result, certificate)
+        certification = self._certification(deadline)
+        return solution_of(*certification.of_squared(problem, asked, ridge, result))
 
-    def _certified(
-        self,
-        problem: LinearProblem,
-        asked: Constraints,
-        ridge: float,
-        result: SearchResult,
-        deadline: Deadline,
-    ) -> tuple[SearchResult, dict[str, Any]]:
-        """The result, improved if a proof found better, and what is proven of it."""
-        if not self.certify:
-            return result, no_proof(result.objective)
-        proof = certify(
-            problem.design,
-            problem.Y,
-            problem.k,
-            result.support,
-            result.objective,
-            ridge=ridge,
-            include=np.array(asked.include, dtype=np.intp),
-            exclude=np.array(asked.exclude, dtype=np.intp),
-            gap_tol=self.gap_tol,
-            deadline=deadline,
+    def _certification(self, deadline: Deadline) -> Certification:
+        return Certification(
+            loss=self.loss,
+            alpha=self.alpha,
+            standardize=self.standardize,
+            clip=self.clip,
+            class_weight=self.class_weight,
+            certify=self.certify,
             keep_proof=self.keep_proof,
-            keep_on_interrupt=self.time_limit is not None or has_callbacks(self),
-            monitor=lambda p: problem.monitor(
-                p.objective, lower_bound=p.lower_bound, nodes=p.nodes
-            ),
+            gap_tol=self.gap_tol,
             n_jobs=self.n_jobs,
-        )
-        if proof.lower_bound == 0.0 < proof.objective and ridge == 0.0 and not proof.nodes:
-            warn_user(
-                "certify=True proves nothing here without a ridge: there are as many columns as "
-                "samples or dependent columns, and too many choices to try them all; take "
-                "alpha > 0."
-            )
-        if not np.array_equal(proof.support, result.support):
-            result = with_support(result, problem.design, problem.Y, proof.support, ridge=ridge)
-        return result, self._proven(problem, asked, result, proof)
-
-    def _proven(
-        self, problem: LinearProblem, asked: Constraints, result: SearchResult, proof: ProverResult
-    ) -> dict[str, Any]:
-        bound = min(proof.lower_bound, result.objective)
-        gap = result.objective - bound
-        closed = relative_gap(result.objective, gap) <= self.gap_tol
-        return {
-            "lower_bound_": bound,
-            "gap_": gap,
-            "status_": "optimal" if closed else "gap",
-            "root_bound_": min(proof.root_bound, bound),
-            "n_nodes_": proof.nodes,
-            "proof_": Proof(
-                problem=self._asked(problem, asked),
-                support=result.support,
-                objective=problem.restored("objective", result.objective),
-                lower_bound=problem.restored("objective", bound),
-                complete=bool(self.keep_proof),
-                pool=proof.problem.pool,
-                diagonal=proof.diagonal,
-                steps=proof.steps,
-            ),
-        }
-
-    def _asked(self, problem: LinearProblem, asked: Constraints) -> ProofProblem:
-        """What a proof is about, in numbers and words that a file can hold."""
-        class_weight, classes = self.class_weight, problem.targets.classes
-        if isinstance(class_weight, dict):
-            assert classes is not None
-            class_weight = [float(class_weight.get(c, 1.0)) for c in classes.tolist()]
-        return ProofProblem(
-            n_features=problem.design.shape[1],
-            n_targets=problem.Y.shape[1],
-            k=problem.k,
-            alpha=float(self.alpha),
-            standardize=bool(self.standardize),
-            fit_intercept=bool(self.fit_intercept),
-            task=problem.targets.task,
-            class_weight=class_weight,
-            include=list(asked.include),
-            exclude=list(asked.exclude),
-            x_unit=float(problem.x_unit),
-            y_unit=float(problem.y_unit),
+            deadline=deadline,
+            keep_on_interrupt=self.time_limit is not None or has_callbacks(self),
         )
 
     def _warn_if_perfect(self, problem: LinearProblem, result: SearchResult) -> None:

@@ -161,11 +161,12 @@ class LogisticLoss:
             decrement = float(decreases.sum())
             if values.sum() - _HOPE * decrement >= limit:
                 break
-            V, P, moved = self._line_search(Z @ step, step, V, P, values, decreases, weights)
+            V, P, moved = self._line_search(Z, step, V, P, values, decreases, weights)
+            stuck = not np.any(moved < values)
             values = np.minimum(values, moved)
             # The step was taken all the same: it squares the error.
             converged = decrement <= enough
-            if converged:
+            if converged or stuck:
                 break
         b = V[k] if self.fit_intercept else np.zeros(V.shape[1])
         return NewtonFit(V[:k], b, P, float(values.sum()), decrement, converged)
@@ -189,13 +190,14 @@ class LogisticLoss:
             H[c] = (Z.T * h) @ Z
         diagonal = np.einsum("cjj->cj", H)
         diagonal += weights[:, 0]
-        largest = diagonal.max(axis=1, initial=np.finfo(np.float64).tiny, keepdims=True)
-        diagonal += _DAMPING * largest
+        # Each entry by its own size: columns of X may be of other magnitudes than the intercept's.
+        diagonal *= 1.0 + _DAMPING
+        diagonal += np.finfo(np.float64).tiny
         return slope, np.linalg.solve(H, slope.T[..., None])[..., 0].T
 
     def _line_search(
         self,
-        direction: Array,
+        Z: Array,
         step: Array,
         V: Array,
         P: Array,
@@ -208,6 +210,7 @@ class LogisticLoss:
         slack = 1e-15 * np.abs(values)
         # Where the curvature is all but zero a step may be beyond the floats: it is too long.
         with np.errstate(over="ignore", invalid="ignore"):
+            direction = Z @ step
             for _ in range(_MAX_HALVINGS):
                 V_new, P_new = V - length * step, P - length * direction
                 moved = self._column_objectives(P_new, V_new, weights)

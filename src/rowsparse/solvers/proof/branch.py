@@ -20,7 +20,6 @@ from rowsparse._arrays import Index
 from rowsparse._deadline import Deadline
 from rowsparse._threads import one_blas_thread
 from rowsparse.certificate.steps import Step, in_order, root_alone
-from rowsparse.solvers.proof.candidates import Candidates
 from rowsparse.solvers.proof.nodes import (
     Node,
     ProofOptions,
@@ -29,6 +28,7 @@ from rowsparse.solvers.proof.nodes import (
     SubtreeTask,
     root_node,
 )
+from rowsparse.solvers.proof.problem import CandidateProblem
 from rowsparse.solvers.proof.tree import Subtree
 from rowsparse.solvers.proof.workers import WorkerPool
 
@@ -59,7 +59,7 @@ class BranchAndBoundResult:
     objective, lower_bound : float
         Their objective, and a value that no choice of k features is below.
     nodes : int
-        Number of subproblems bounded, by a relaxation or by trying all pairs.
+        Number of subproblems bounded, by a relaxation or by trying all choices.
     root_bound : float
         The bound before any branching.
     steps : list of Step
@@ -85,7 +85,7 @@ class BranchAndBound:
 
     Parameters
     ----------
-    problem : Candidates
+    problem : CandidateProblem
         The candidates; features that must not be chosen are not among them.
     support : array of int
         A good choice to start from, as features of the design.
@@ -110,7 +110,7 @@ class BranchAndBound:
 
     def __init__(
         self,
-        problem: Candidates,
+        problem: CandidateProblem,
         support: Index,
         objective: float,
         *,
@@ -175,7 +175,7 @@ class BranchAndBound:
         opened = self._open[0].bound if self._open else np.inf
         pending = min((node.bound for node in self._pending), default=np.inf)
         least = float(min(opened, pending, self._closed_bound, self.objective))
-        # Rounding may make a bound negative, but not a sum of squares.
+        # Rounding may make a bound negative, but not an objective.
         return max(least, 0.0)
 
     def _has_work(self) -> bool:

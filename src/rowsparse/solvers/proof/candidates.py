@@ -19,16 +19,19 @@ X'X + ridge I - D instead of X'X and D_j instead of the ridge for feature j
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from rowsparse._arrays import Array, Index, Mask
+from rowsparse.certificate.steps import Kind
 from rowsparse.design import Design
 from rowsparse.rows import row_norms
+from rowsparse.solvers.proof.completion import ResidualProblem
+from rowsparse.solvers.proof.problem import Completion, DualBound
 from rowsparse.solvers.proof.relaxation import largest
+from rowsparse.solvers.proof.squared_relaxation import SquaredRelaxation
 from rowsparse.solvers.subset.gram import design_dtype
 
 # Entries of X that are held as float64 at a time.
@@ -36,27 +39,10 @@ _BLOCK_ENTRIES = 1 << 24
 # The whole Gram matrix is kept for at most this many candidates (240 MB), and at most this many
 # per sample: with more of them, products with the columns themselves are cheaper.
 _MAX_GRAM, _MAX_GRAM_PER_SAMPLE = 5500, 4
+# With two features left to choose and no more candidates than _MAX_PAIRED, all pairs are tried;
+# with no more than _FEW_PAIRED, before any relaxation, because that takes less time.
+_MAX_PAIRED, _FEW_PAIRED = 1200, 400
 _EPS = float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True)
-class DualBound:
-    """A lower bound, and what screening needs of it.
-
-    Attributes
-    ----------
-    value : float
-        The bound.
-    q : array of shape (m,)
-        The scores q_j of all candidates.
-    last_in, first_out : float
-        With r features left to choose, the r-th and the (r+1)-th largest score of the allowed ones.
-    """
-
-    value: float
-    q: Array
-    last_in: float
-    first_out: float
 
 
 class Candidates:
@@ -228,6 +214,15 @@ class Candidates:
             None if self._columns is None else self._columns.take(keep, axis=1),
         )
 
+    def strengths(self) -> Array:
+        """||x_j' Y||^2."""
+        return np.asarray(np.einsum("jc,jc->j", self.B, self.B))
+
+    def relaxation(self, positions: Index, k: int, n_fixed: int) -> SquaredRelaxation:
+        """The relaxation of choosing k of some candidates, the first ``n_fixed`` among them."""
+        G, B = self.block(positions), self.B[positions]
+        return SquaredRelaxation(G, B, self.total, k, self.ridge, n_fixed)
+
     def bound(self, active: Index, W: Array, chosen: Index, allowed: Mask, k: int) -> DualBound:
         """L(W) over the choices of k features: ``chosen`` and others of ``allowed``.
 
@@ -265,6 +260,28 @@ class Candidates:
             return np.zeros_like(B), np.inf
         W = cho_solve(factor, B, check_finite=False)
         return W, self.total - float(np.vdot(B, W))
+
+    def complete(
+        self, chosen: Index, free: Index, k: int, threshold: float, *, relaxed: bool
+    ) -> Completion | None:
+        """The best last feature, or the best last two if there are not too many candidates."""
+        count = k - chosen.size
+        if count > 2 or (count == 2 and free.size > (_MAX_PAIRED if relaxed else _FEW_PAIRED)):
+            return None
+        try:
+            rest = ResidualProblem(self, chosen, free)
+        except np.linalg.LinAlgError:
+            return Completion(Kind.LAST, -np.inf, None, np.inf)
+        error = self.solve_error(k)
+        if count == 1:
+            at = int(np.argmax(rest.gains))
+            value = rest.total - float(rest.gains[at])
+            return Completion(Kind.LAST, value - error, free[[at]], value)
+        found = rest.best_pair(rest.total - threshold - 2.0 * error)
+        if found is None:
+            return Completion(Kind.LAST, threshold, None, np.inf)
+        value = rest.total - found[2]
+        return Completion(Kind.LAST, value - error, free[list(found[:2])], value)
 
     def solve_error(self, k: int) -> float:
         """Bound on how far below its computed value f(S) may be, for a choice S of k features.

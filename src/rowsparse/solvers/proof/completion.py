@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from rowsparse._arrays import Index
-from rowsparse.solvers.proof.candidates import Candidates
+from rowsparse._arrays import Array, Index
 
 # Candidates whose pairs are scored at a time, few min_gain for the processor's cache.
 _CHUNK = 64
 _EPS = float(np.finfo(np.float64).eps)
+
+
+class GramColumns(Protocol):
+    """Features by their products with one another and with Y."""
+
+    B: Array
+    diagonal: Array
+    total: float
+    ridge: float
+
+    def block(self, positions: Index) -> Array:
+        """The Gram matrix of some of them."""
+
+    def cross(self, positions: Index, others: Index) -> Array:
+        """Products of some of them with others."""
 
 
 class ResidualProblem:
@@ -19,7 +35,7 @@ class ResidualProblem:
     Raises LinAlgError if the chosen features are numerically dependent.
     """
 
-    def __init__(self, problem: Candidates, chosen: Index, free: Index) -> None:
+    def __init__(self, problem: GramColumns, chosen: Index, free: Index) -> None:
         self.B, self.total = problem.B[free], problem.total
         self._problem, self._free = problem, free
         self._explained = np.zeros((0, free.size))

@@ -19,7 +19,7 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse._deadline import Deadline
 from rowsparse.solvers.proof.candidates import Candidates
-from rowsparse.solvers.proof.relaxation import Relaxation
+from rowsparse.solvers.proof.squared_relaxation import SquaredRelaxation
 
 # The most features for which a multiple of I is computed, and a general D.
 _MAX_UNIFORM, _MAX_GENERAL = 1500, 150
@@ -141,7 +141,7 @@ class _DiagonalSearch:
         G /= np.sqrt(D)[:, None]
         order, total = self.order, self.problem.total
         B = (self.problem.B * scale[:, None])[order]
-        relaxation = Relaxation(G[np.ix_(order, order)], B, total, self.k, 1.0, self.n_fixed)
+        relaxation = SquaredRelaxation(G[np.ix_(order, order)], B, total, self.k, 1.0, self.n_fixed)
         point, value = relaxation.solve_by_barrier(start, tol=_TOL * total)
         gradient = np.empty(len(G))
         gradient[order] = point.s * (1.0 - point.s) * point.q

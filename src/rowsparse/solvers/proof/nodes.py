@@ -14,7 +14,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.certificate.steps import Dual, Steps
-from rowsparse.solvers.proof.candidates import Candidates
+from rowsparse.solvers.proof.problem import CandidateProblem
 
 # Features with which the relaxation of the root starts.
 _FIRST_SET = 100
@@ -74,12 +74,12 @@ class Node:
 class SubproblemCache:
     """The problems of candidate subsets, each made from the root problem; the latest are kept."""
 
-    def __init__(self, root: Candidates, max_bytes: int = _CACHE_BYTES) -> None:
+    def __init__(self, root: CandidateProblem, max_bytes: int = _CACHE_BYTES) -> None:
         self.root = root
         self._free_bytes = max_bytes
-        self._kept: OrderedDict[bytes, Candidates] = OrderedDict()
+        self._kept: OrderedDict[bytes, CandidateProblem] = OrderedDict()
 
-    def problem(self, subset: CandidateSubset | None) -> Candidates:
+    def problem(self, subset: CandidateSubset | None) -> CandidateProblem:
         """The problem of a subset; the root problem for None."""
         if subset is None:
             return self.root
@@ -151,7 +151,7 @@ class SubtreeResult:
     closed_bound : float
         The least bound of all parts that need no more expanding.
     n_bounded : int
-        Number of relaxations solved, or of subproblems whose pairs were all tried instead.
+        Number of relaxations solved, or of subproblems whose choices were all tried instead.
     support, objective : array of int or None, and float
         The best features found, if any are better than what was known.
     steps : dict
@@ -169,19 +169,19 @@ class SubtreeResult:
     n_keys: int
 
 
-def root_node(problem: Candidates, k: int, support: Index, include: Index) -> Node:
+def root_node(problem: CandidateProblem, k: int, support: Index, include: Index) -> Node:
     """The node of all choices that contain ``include``; its relaxation starts near ``support``."""
     chosen = np.flatnonzero(np.isin(problem.features, include))
     allowed = np.ones(len(problem), dtype=bool)
     allowed[chosen] = False
-    alone = np.einsum("jc,jc->j", problem.B, problem.B)
+    alone = problem.strengths()
     alone[~allowed] = -1.0
     first = largest_first(alone)[: min(_FIRST_SET, int(allowed.sum()))]
     known = np.flatnonzero(np.isin(problem.features, support) & allowed)
     working = np.union1d(first, known)
     s = np.where(np.isin(working, known), 0.5, 0.0)
     s += (k - chosen.size - s.sum()) / max(working.size, 1)
-    # The bound 0 holds: a sum of squares is not negative.
+    # The bound 0 holds: no objective is negative.
     return Node(0.0, 0, None, chosen, allowed, working, s)
 
 

@@ -2,19 +2,21 @@
 
 With s_j in [0, 1] and sum s = k instead of a choice of k features,
 
-    phi(s) = min_W ||Y - XW||^2 + ridge * sum_j ||w_j||^2 / s_j
+    phi(s) = min_W loss(XW) + penalty * sum_j ||w_j||^2 / s_j
 
-is convex in s; its gradient is -q, q_j = ||u_j||^2 / ridge with u = X'(Y - XW). The W of *any* s
-gives a lower bound on the problem (see :mod:`rowsparse.solvers.proof.candidates`), so nothing here
-has to be exact for a bound to be valid.
+is convex in s for a convex loss; its gradient is -q, with q_j = ||g_j||^2 / (4 penalty) and g the
+gradient of the loss in W. The W of *any* s gives a lower bound on the problem, so nothing here has
+to be exact for a bound to be valid.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from rowsparse._arrays import Array, Index, Mask
 
@@ -66,7 +68,7 @@ def _clipped(v: Array, t: float) -> Array:
 
 @dataclass
 class RelaxedPoint:
-    """phi at one s, and what its derivatives need.
+    """phi at one s; the relaxation of a loss adds what its derivatives need.
 
     Attributes
     ----------
@@ -74,50 +76,56 @@ class RelaxedPoint:
         The point.
     active : array of int
         The entries with s > 0.
-    root, factor : arrays
-        sqrt(s), and the Cholesky factor of T G T + ridge I, of the active entries.
     W : array of shape (len(active), c)
         Their coefficients.
     phi : float
         The value of the relaxation.
-    u, q : arrays of shape (m, c) and (m,)
-        X'(Y - XW), and ||u_j||^2 / ridge.
+    q : array of shape (m,)
+        Minus the gradient of phi.
     """
 
     s: Array
     active: Index
-    root: Array
-    factor: Array
     W: Array
     phi: float
-    u: Array
     q: Array
 
 
-class Relaxation:
-    """The relaxation on m features given by their Gram matrix.
+Point = TypeVar("Point", bound=RelaxedPoint)
+
+
+class Relaxation(ABC, Generic[Point]):
+    """The relaxation on m features; subclasses know the loss.
 
     Parameters
     ----------
-    G : array of shape (m, m)
-        X'X.
-    B : array of shape (m, c)
-        X'Y.
     total : float
-        ||Y||^2.
+        The objective of choosing nothing.
     k : int
         Number of features to choose.
-    ridge : float
-        Positive.
     n_fixed : int
         Number of features chosen already, which come first; their s is 1.
     """
 
-    def __init__(
-        self, G: Array, B: Array, total: float, k: int, ridge: float, n_fixed: int = 0
-    ) -> None:
-        self.G, self.B, self.total, self.ridge = G, B, total, ridge
+    def __init__(self, total: float, k: int, n_fixed: int) -> None:
+        self.total = total
         self.n_fixed, self.n_free = n_fixed, k - n_fixed
+
+    @abstractmethod
+    def evaluate(self, s: Array, near: Point | None = None) -> Point:
+        """Evaluate phi at s; ``near`` is a point not far from it, where one is known."""
+
+    @abstractmethod
+    def bound(self, point: Point) -> float:
+        """The lower bound from a point, over the choices among these features."""
+
+    @abstractmethod
+    def hessian(self, point: Point, free: Index) -> Array:
+        """The Hessian of phi over some entries."""
+
+    @abstractmethod
+    def _curvature(self, point: Point) -> float:
+        """An upper bound on the diagonal of the Hessian."""
 
     def project(self, v: Array) -> Array:
         """The nearest s to v that keeps the fixed entries at 1 and sums to k."""
@@ -125,44 +133,12 @@ class Relaxation:
         s[self.n_fixed :] = project_capped_simplex(v[self.n_fixed :], self.n_free)
         return s
 
-    def evaluate(self, s: Array, damping: float = 0.0) -> RelaxedPoint:
-        """Evaluate phi at s, by W = T V with (T G T + ridge I) V = T B and T = diag(sqrt s).
+    def _largest_sum(self, q: Array) -> float:
+        """The sum of the k largest q; the fixed features count whatever their q."""
+        fixed, free = q[: self.n_fixed], q[self.n_fixed :]
+        return float(fixed.sum() + largest(free, self.n_free).sum())
 
-        The matrix is damped where rounding makes it singular: any W gives a bound.
-        """
-        active = np.flatnonzero(s)
-        root = np.sqrt(s[active])
-        whole = active.size == s.size
-        # One axis at a time is the fastest.
-        G_A = self.G if whole else self.G.take(active, axis=0)
-        K = (G_A if whole else G_A.take(active, axis=1)) * root
-        K *= root[:, None]
-        K.flat[:: active.size + 1] += self.ridge + damping
-        least = _DAMPING * float(K.trace()) / active.size
-        # The transpose of a symmetric matrix is in the column order that LAPACK needs.
-        factor, failed = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
-        if failed and np.isfinite(damping):
-            return self.evaluate(s, max(100.0 * damping, least))
-        right = root[:, None] * self.B[active]
-        V, _ = dpotrs(factor, right, lower=1)
-        W = root[:, None] * V
-        u = self.B - G_A.T @ W
-        q = np.einsum("jc,jc->j", u, u)
-        q /= self.ridge
-        return RelaxedPoint(s, active, root, factor, W, self.total - float(np.vdot(right, V)), u, q)
-
-    def bound(self, point: RelaxedPoint) -> float:
-        """The lower bound from a point: total - <W, GW> - the sum of the k largest q.
-
-        The fixed features count among the k largest whatever their q.
-        """
-        explained = float(np.vdot(point.W, self.B[point.active] - point.u[point.active]))
-        fixed, free = point.q[: self.n_fixed], point.q[self.n_fixed :]
-        return self.total - explained - float(fixed.sum() + largest(free, self.n_free).sum())
-
-    def solve(
-        self, s: Array, *, tol: float, stop_above: float = np.inf
-    ) -> tuple[RelaxedPoint, float]:
+    def solve(self, s: Array, *, tol: float, stop_above: float = np.inf) -> tuple[Point, float]:
         """Minimise phi from s until the bound is within ``tol`` or reaches ``stop_above``.
 
         If phi falls below ``stop_above``, the bound cannot reach it; then the bound only has to
@@ -192,14 +168,14 @@ class Relaxation:
         return best, bound
 
     @staticmethod
-    def _is_solved(point: RelaxedPoint, bound: float, tol: float, stop_above: float) -> bool:
+    def _is_solved(point: Point, bound: float, tol: float, stop_above: float) -> bool:
         """Whether the bound has reached ``stop_above``, or is close enough to phi."""
         gap = max(tol, 0.1 * (stop_above - point.phi)) if np.isfinite(stop_above) else tol
         return bound >= stop_above or point.phi - bound <= gap
 
     def solve_by_barrier(
         self, s: Array, *, tol: float, stop_above: float = np.inf
-    ) -> tuple[RelaxedPoint, float]:
+    ) -> tuple[Point, float]:
         """As :meth:`solve`, by Newton steps on phi plus a logarithmic barrier of falling weight.
 
         Slower than :meth:`solve` in general, but reliable where the ridge is small. Returns the
@@ -222,9 +198,9 @@ class Relaxation:
                 return point, bound
             tau *= _BARRIER_FALL
 
-    def _barrier_step(self, point: RelaxedPoint, free: Index, tau: float) -> RelaxedPoint | None:
+    def _barrier_step(self, point: Point, free: Index, tau: float) -> Point | None:
         s, q = point.s[free], point.q[free]
-        hessian = self._hessian(point, free)
+        hessian = self._damped_hessian(point, free)
         hessian.flat[:: free.size + 1] += tau * (s**-2.0 + (1.0 - s) ** -2.0)
         factor, failed = dpotrf(hessian.T, lower=1, clean=0, overwrite_a=1)
         if failed:
@@ -240,45 +216,40 @@ class Relaxation:
         for _ in range(_GRADIENT_TRIES):
             there = point.s.copy()
             there[free] = s + length * step
-            trial = self.evaluate(there)
+            trial = self.evaluate(there, point)
             t = there[free]
             if trial.phi - tau * float(np.log(t).sum() + np.log1p(-t).sum()) < now:
                 return trial
             length *= _SHRINK_STEP
         return None
 
-    def _newton_step(self, point: RelaxedPoint) -> RelaxedPoint | None:
+    def _newton_step(self, point: Point) -> Point | None:
         direction = self._newton_direction(point)
         if direction is None:
             return None
         step = 1.0
         for _ in range(_NEWTON_TRIES):
-            trial = self.evaluate(self.project(point.s + step * direction))
+            trial = self.evaluate(self.project(point.s + step * direction), point)
             if trial.phi < point.phi:
                 return trial
             step *= _SHRINK_STEP
         return None
 
-    def _gradient_step(self, point: RelaxedPoint) -> RelaxedPoint | None:
-        curvature = 2.0 / self.ridge * float((point.q * np.diag(self.G)).max(initial=0.0))
-        step = 1.0 / max(curvature, np.finfo(np.float64).tiny)
+    def _gradient_step(self, point: Point) -> Point | None:
+        step = 1.0 / max(self._curvature(point), np.finfo(np.float64).tiny)
         for _ in range(_GRADIENT_TRIES):
-            trial = self.evaluate(self.project(point.s + step * point.q))
+            trial = self.evaluate(self.project(point.s + step * point.q), point)
             if trial.phi < point.phi:
                 return trial
             step *= _SHRINK_STEP
         return None
 
-    def _newton_direction(self, point: RelaxedPoint) -> Array | None:
-        """The Newton direction with sum 0 over the entries that are free to move.
-
-        The Hessian is 2/ridge^2 (X'K^{-1}X) o (u u'), with K = I + X diag(s) X'/ridge and o the
-        entrywise product.
-        """
+    def _newton_direction(self, point: Point) -> Array | None:
+        """The Newton direction with sum 0 over the entries that are free to move."""
         free = np.flatnonzero(self._free(point))
         if free.size < 2:
             return None
-        hessian = self._hessian(point, free)
+        hessian = self._damped_hessian(point, free)
         while free.size >= 2:
             # Overwritten by its factor, by columns.
             factor, failed = dpotrf(hessian.T.copy(order="F"), lower=1, clean=0, overwrite_a=1)
@@ -299,7 +270,7 @@ class Relaxation:
             free, hessian = free[stay], hessian.take(stay, axis=0).take(stay, axis=1)
         return None
 
-    def slopes_at_zero(self, point: RelaxedPoint) -> Array:
+    def slopes_at_zero(self, point: Point) -> Array:
         """For each fractional entry of s, the slope of phi where it is 0; 0 for the others.
 
         To second order, phi rises by delta^2 / (2 C_jj) when s_j moves by delta and the other
@@ -312,7 +283,7 @@ class Relaxation:
         slopes = np.zeros_like(point.s)
         if free.size < 2:
             return slopes
-        hessian = self._hessian(point, free, _SLOPE_DAMPING)
+        hessian = self._damped_hessian(point, free, _SLOPE_DAMPING)
         factor, failed = dpotrf(hessian.T, lower=1, clean=0, overwrite_a=1)
         if failed:
             return slopes
@@ -322,15 +293,9 @@ class Relaxation:
         slopes[free] = point.s[free] / np.maximum(C, np.finfo(np.float64).tiny)
         return slopes
 
-    def _hessian(self, point: RelaxedPoint, free: Index, damping: float = _DAMPING) -> Array:
+    def _damped_hessian(self, point: Point, free: Index, damping: float = _DAMPING) -> Array:
         """The Hessian of phi over some entries, a little damped."""
-        G_F = self.G.take(free, axis=0)
-        cross = G_F.take(point.active, axis=1) * point.root
-        Z, _ = dtrtrs(point.factor, cross.T, lower=1, overwrite_b=1)
-        H = G_F.take(free, axis=1)
-        H -= Z.T @ Z
-        u = point.u[free] * (np.sqrt(2.0) / self.ridge)
-        H *= u @ u.T
+        H = self.hessian(point, free)
         H.flat[:: free.size + 1] += damping * np.trace(H) / free.size + 1e-300
         return H
 
@@ -339,7 +304,7 @@ class Relaxation:
         inside: Mask = (s > _AT_BOUND) & (s < 1 - _AT_BOUND)
         return inside
 
-    def _free(self, point: RelaxedPoint) -> Mask:
+    def _free(self, point: Point) -> Mask:
         s, q = point.s, point.q
         inside = self._fractional(s)
         multiplier = self.multiplier(point)
@@ -349,7 +314,7 @@ class Relaxation:
         free[: self.n_fixed] = False
         return free
 
-    def multiplier(self, point: RelaxedPoint) -> float:
+    def multiplier(self, point: Point) -> float:
         """The multiplier of sum s = k: the q that fractional entries have in common."""
         s, q = point.s, point.q
         inside = self._fractional(s)

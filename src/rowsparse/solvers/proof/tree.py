@@ -14,8 +14,6 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse._deadline import Deadline
 from rowsparse.certificate.steps import Dual, Kind, Step, bounded
-from rowsparse.solvers.proof.candidates import Candidates, DualBound
-from rowsparse.solvers.proof.completion import ResidualProblem
 from rowsparse.solvers.proof.nodes import (
     CandidateSubset,
     Node,
@@ -25,19 +23,16 @@ from rowsparse.solvers.proof.nodes import (
     SubtreeTask,
     largest_first,
 )
-from rowsparse.solvers.proof.relaxation import Relaxation
+from rowsparse.solvers.proof.problem import CandidateProblem, DualBound
 
 # Features that may enter a working set at a time.
 _MAX_ENTERING = 30
 # Rounds of the working set in one node.
 _MAX_ROUNDS = 12
-# Accuracy of a node's relaxation, relative to ||Y||^2.
+# Accuracy of a node's relaxation, relative to the objective of choosing nothing.
 _TOL = 1e-7
 # A node with fewer than this share of the candidates gets its own, smaller problem.
 _COMPACT = 0.25
-# With two features left to choose and no more candidates than _MAX_PAIRED, all pairs are tried;
-# with no more than _FEW_PAIRED, before any relaxation, because that takes less time.
-_MAX_PAIRED, _FEW_PAIRED = 1200, 400
 # A feature enters the working set if its q exceeds the multiplier by this share.
 _VIOLATION = 1e-6
 # A choice is better if it lowers the objective by more than this share.
@@ -112,15 +107,22 @@ class Subtree:
     def _close(self, bound: float) -> None:
         self._closed_bound = min(self._closed_bound, bound)
 
-    def _close_last(self, node: Node, bound: float) -> None:
-        """Close a node whose last features were all tried, which gave this bound.
-
-        The bound that the node had before is larger only by rounding.
-        """
-        # False also for a bound that is not a number.
-        use_own = bound >= node.bound
-        self._record(node, Step(Kind.LAST) if use_own else bounded(node.dual))
-        self._close(bound if use_own else node.bound)
+    def _complete(
+        self, problem: CandidateProblem, node: Node, free: Index, *, relaxed: bool
+    ) -> bool:
+        """Close a node by trying all ways to choose its last features, unless they are many."""
+        k, chosen = self._options.k, node.chosen
+        found = problem.complete(chosen, free, k, self._threshold, relaxed=relaxed)
+        if found is None:
+            return False
+        if found.added is not None:
+            self._offer(problem.features[np.append(chosen, found.added)], found.value)
+        # The bound that the node had before is larger only by rounding. False also for a bound
+        # that is not a number.
+        use_own = found.bound >= node.bound
+        self._record(node, Step(found.kind) if use_own else bounded(node.dual))
+        self._close(found.bound if use_own else node.bound)
+        return True
 
     def _offer(self, features: Index, value: float) -> None:
         """Take a support that is better than the best one known."""
@@ -141,13 +143,13 @@ class Subtree:
         if count == 0 or free.size == count:
             self._leaf(problem, node, np.concatenate([node.chosen, free[:count]]))
             return
-        if count == 1:
-            self._close_last(node, self._best_single(problem, node.chosen, free))
-            return
-        self._n_bounded += 1
-        # The root (order 0) is always relaxed: its dual point is part of the user's answer.
-        if count == 2 and free.size <= _FEW_PAIRED and node.order:
-            self._close_last(node, self._best_pair(problem, node.chosen, free))
+        # The root (order 0) is relaxed unless one feature is left to choose: its dual point is
+        # part of the user's answer.
+        tried = (count == 1 or node.order > 0) and self._complete(
+            problem, node, free, relaxed=False
+        )
+        self._n_bounded += not (tried and count == 1)
+        if tried:
             return
         relaxed = self._relax(problem, node)
         own = relaxed.bound.value >= node.bound
@@ -166,7 +168,7 @@ class Subtree:
         node, screening = self._screened(problem, node, relaxed)
         self._split(problem, node, relaxed, screening)
 
-    def _leaf(self, problem: Candidates, node: Node, positions: Index) -> None:
+    def _leaf(self, problem: CandidateProblem, node: Node, positions: Index) -> None:
         """Close a node with one choice."""
         W, value = problem.fit(positions)
         self._offer(problem.features[positions], value)
@@ -179,24 +181,17 @@ class Subtree:
         self._close(bound)
 
     @staticmethod
-    def _dual(problem: Candidates, active: Index, W: Array) -> Dual:
+    def _dual(problem: CandidateProblem, active: Index, W: Array) -> Dual:
         return Dual(problem.features[active], W * problem.unit[active, None])
 
-    def _relax(self, problem: Candidates, node: Node) -> NodeRelaxation:
+    def _relax(self, problem: CandidateProblem, node: Node) -> NodeRelaxation:
         """Solve the relaxation on a working set that grows until nothing outside violates it."""
         chosen, working, s = node.chosen, node.working, node.s
         k, fixed = self._options.k, np.ones(chosen.size)
         best: NodeRelaxation | None = None
         for _ in range(_MAX_ROUNDS):
             positions = np.concatenate([chosen, working])
-            relaxation = Relaxation(
-                problem.block(positions),
-                problem.B[positions],
-                problem.total,
-                k,
-                problem.ridge,
-                chosen.size,
-            )
+            relaxation = problem.relaxation(positions, k, chosen.size)
             start = relaxation.project(np.concatenate([fixed, s]))
             point, _ = relaxation.solve(start, tol=_TOL * problem.total, stop_above=self._threshold)
             active = positions[point.active]
@@ -223,7 +218,7 @@ class Subtree:
         return replace(best, working=working, s=s, slope=slope)
 
     def _screened(
-        self, problem: Candidates, node: Node, relaxed: NodeRelaxation
+        self, problem: CandidateProblem, node: Node, relaxed: NodeRelaxation
     ) -> tuple[Node, Step | None]:
         """The node after screening, and the step that justifies it, if any.
 
@@ -244,9 +239,9 @@ class Subtree:
         return replace(node, chosen=chosen, allowed=node.allowed & ~out & ~fixed), step
 
     def _split(
-        self, problem: Candidates, node: Node, relaxed: NodeRelaxation, screening: Step | None
+        self, problem: CandidateProblem, node: Node, relaxed: NodeRelaxation, screening: Step | None
     ) -> None:
-        """Split a node on the feature with the steepest slope, or try all pairs that are left."""
+        """Split a node on the feature with the steepest slope, or try all of few choices."""
         chosen, allowed, subset = node.chosen, node.allowed, node.subset
         count = self._options.k - chosen.size
         free = np.flatnonzero(allowed)
@@ -259,8 +254,7 @@ class Subtree:
             return
         if screening is not None:
             self._record(node, screening)
-        if count == 2 and free.size <= _MAX_PAIRED:
-            self._close_last(node, self._best_pair(problem, chosen, free))
+        if self._complete(problem, node, free, relaxed=True):
             return
         names, q = problem.features, relaxed.bound.q
         s, slope = np.zeros(len(problem)), np.zeros(len(problem))
@@ -297,33 +291,3 @@ class Subtree:
             replace(node, order=self._order, working=working, s=s[working], key=key, dual=dual)
         )
         return key
-
-    # ------------------------------------------------------------- the last one or two
-    def _best_single(self, problem: Candidates, chosen: Index, free: Index) -> float:
-        """Complete ``chosen`` by the best single candidate; a bound on all ways to do so."""
-        try:
-            rest = ResidualProblem(problem, chosen, free)
-        except np.linalg.LinAlgError:
-            return -np.inf
-        at = int(np.argmax(rest.gains))
-        value = rest.total - float(rest.gains[at])
-        self._offer(problem.features[np.append(chosen, free[at])], value)
-        return value - problem.solve_error(self._options.k)
-
-    def _best_pair(self, problem: Candidates, chosen: Index, free: Index) -> float:
-        """Complete ``chosen`` by the best two candidates; a bound on all ways to do so.
-
-        The bound is the threshold if no pair reaches below it.
-        """
-        try:
-            rest = ResidualProblem(problem, chosen, free)
-        except np.linalg.LinAlgError:
-            return -np.inf
-        error = problem.solve_error(self._options.k)
-        found = rest.best_pair(rest.total - self._threshold - 2.0 * error)
-        if found is None:
-            return self._threshold
-        i, j, gain = found
-        value = rest.total - gain
-        self._offer(problem.features[np.append(chosen, free[[i, j]])], value)
-        return value - error

@@ -17,13 +17,13 @@ import numpy as np
 
 from rowsparse._deadline import NO_DEADLINE, Deadline
 from rowsparse._threads import one_blas_thread
-from rowsparse.solvers.proof.candidates import Candidates
 from rowsparse.solvers.proof.nodes import (
     ProofOptions,
     SubproblemCache,
     SubtreeResult,
     SubtreeTask,
 )
+from rowsparse.solvers.proof.problem import CandidateProblem
 from rowsparse.solvers.proof.tree import Subtree
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
@@ -36,7 +36,9 @@ class WorkerPool:
     itself a worker, and where the problem cannot be written to a temporary file.
     """
 
-    def __init__(self, problem: Candidates, options: ProofOptions, n_jobs: int | None) -> None:
+    def __init__(
+        self, problem: CandidateProblem, options: ProofOptions, n_jobs: int | None
+    ) -> None:
         self._problem, self._options = problem, options
         self._n_jobs, self._size = n_jobs, 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None

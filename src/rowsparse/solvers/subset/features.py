@@ -14,6 +14,7 @@ from rowsparse.solvers.subset.residuals import Effort
 from rowsparse.solvers.subset.rules import Rules
 from rowsparse.solvers.subset.starts import best_optima
 from rowsparse.solvers.subset.support import SupportState
+from rowsparse.solvers.subset.walk import walk
 
 # From this share of the features on, a support is found by removing from all of them.
 _NEARLY_ALL = 0.8
@@ -64,11 +65,22 @@ class FeatureSearch:
             if not extended or self._rules.deadline.expired():
                 break
             states = extended
-        optima = []
-        for state in states:
-            self._exchange(state, "quick")
-            optima.append(self._optimum(state).in_order())
-        return best_optima(optima, self.total)[0]
+        return best_optima([self._exchanged(state) for state in states], self.total)[0]
+
+    def refine(
+        self, optimum: LocalOptimum, other: LocalOptimum, rng: np.random.Generator
+    ) -> LocalOptimum:
+        self._greedy_state = None
+        fixed, rules = len(self._fixed), self._rules
+        state = self._state(optimum.units, self.size)
+        basis = walk(state, rules.allowed, fixed=fixed, rng=rng, deadline=rules.deadline)
+        refined = [self._exchanged(self._state(basis[fixed:], self.size))]
+        both = sorted({*refined[0].units, *other.units})
+        if len(both) > self.size:
+            state = self._state(both, len(both))
+            if self._eliminate(state):
+                refined.append(self._exchanged(state))
+        return best_optima(refined, self.total)[0]
 
     def greedy_path(self) -> Iterator[LocalOptimum]:
         state = self._state((), self.size)
@@ -136,14 +148,16 @@ class FeatureSearch:
 
     def _shrunk(self) -> SupportState | None:
         """All features, less those whose removal costs least; None if they are dependent."""
-        fixed, full = len(self._fixed), len(self._fixed) + self.size
         state = SupportState(self._problem, [*self._fixed, *self.units.tolist()])
-        if state.inert:
-            return None
+        return state if not state.inert and self._eliminate(state) else None
+
+    def _eliminate(self, state: SupportState) -> bool:
+        """Remove what costs least until the size is right; False if it is not reached."""
+        fixed, full = len(self._fixed), len(self._fixed) + self.size
         while len(state.basis) > full and not self._rules.deadline.expired():
             costs = state.removal_costs()
             state.remove(state.basis[fixed + int(np.argmin(costs[fixed:]))])
-        return state if len(state.basis) == full else None
+        return len(state.basis) == full
 
     def _extended(self, states: list[SupportState], width: int) -> list[SupportState]:
         """The best extensions of these states by one feature, the best first."""
@@ -176,6 +190,10 @@ class FeatureSearch:
             effort=effort,
             deadline=rules.deadline,
         )
+
+    def _exchanged(self, state: SupportState) -> LocalOptimum:
+        self._exchange(state, "quick")
+        return self._optimum(state).in_order()
 
     def _descended(self, state: SupportState) -> LocalOptimum:
         self._exchange(state, "best")

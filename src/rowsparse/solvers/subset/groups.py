@@ -18,6 +18,7 @@ from rowsparse.solvers.subset.features import FeatureSearch
 from rowsparse.solvers.subset.gram import GramProblem, first_best, safe_ratio
 from rowsparse.solvers.subset.local_search import LocalOptimum, SquaredSearch
 from rowsparse.solvers.subset.rules import Rules
+from rowsparse.solvers.subset.starts import best_optima
 from rowsparse.solvers.subset.support import SupportState
 
 # Numbers held at a time when exchanges are scored.
@@ -63,6 +64,17 @@ class GroupSearch:
         """Growth with exchanges at every size, which replaces a beam."""
         return self.run((), (), 1)
 
+    def refine(
+        self, optimum: LocalOptimum, other: LocalOptimum, rng: np.random.Generator
+    ) -> LocalOptimum:
+        """Without exchanges that raise the objective, which cost too much for groups."""
+        units: Sequence[int] = sorted({*optimum.units, *other.units})
+        while len(units) > self.size and not self._rules.deadline.expired():
+            units = self._without_weakest(units)
+        if len(units) > self.size:
+            return optimum
+        return best_optima([optimum, self._grown(units, (), self.size)], self.total)[0]
+
     def greedy_path(self) -> Iterator[LocalOptimum]:
         units: tuple[int, ...] = ()
         yield self._grown((), (), 0)
@@ -78,16 +90,7 @@ class GroupSearch:
         return optimum if len(optimum.units) == size else None
 
     def shrink(self, units: Sequence[int]) -> LocalOptimum:
-        fixed = [*self._fixed]
-        state = self._state([*fixed, *units])
-        if state.inert:
-            others = [[*units[:i], *units[i + 1 :]] for i in range(len(units))]
-            costs = [self._state([*fixed, *left]).objective for left in others]
-        else:
-            starts = self._starts([*fixed, *units])[len(fixed) :]
-            costs = [_removal_cost(state, slice(*ends)) for ends in pairwise(starts)]
-        least = int(np.argmin(costs))
-        fewer = (*units[:least], *units[least + 1 :])
+        fewer = self._without_weakest(units)
         return self._grown(fewer, (), len(fewer))
 
     def support(self, units: Sequence[int], k: int) -> Index:
@@ -99,6 +102,19 @@ class GroupSearch:
 
     def state(self, support: Index) -> SupportState:
         return SupportState(self._problem, support)
+
+    def _without_weakest(self, units: Sequence[int]) -> Sequence[int]:
+        """The units but the one whose removal costs least."""
+        fixed = [*self._fixed]
+        state = self._state([*fixed, *units])
+        if state.inert:
+            others = [[*units[:i], *units[i + 1 :]] for i in range(len(units))]
+            costs = [self._state([*fixed, *left]).objective for left in others]
+        else:
+            starts = self._starts([*fixed, *units])[len(fixed) :]
+            costs = [_removal_cost(state, slice(*ends)) for ends in pairwise(starts)]
+        least = int(np.argmin(costs))
+        return (*units[:least], *units[least + 1 :])
 
     def _grown(
         self, kept: Sequence[int], removed: Sequence[int], size: int, exchange_every: int = 0

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from rowsparse._arrays import Index
 from rowsparse.solvers.subset.support import SupportState
 
@@ -78,6 +80,16 @@ class LocalSearch(Protocol):
 
 class SquaredSearch(LocalSearch, Protocol):
     """A local search for the squared loss."""
+
+    def refine(
+        self, optimum: LocalOptimum, other: LocalOptimum, rng: np.random.Generator
+    ) -> LocalOptimum:
+        """Search on from a local optimum; the units come back sorted.
+
+        Exchanges that raise the objective are made as well, the best selection on the way is
+        united with ``other``, and the units whose removal costs least are removed until the size
+        is right. The better of both comes back.
+        """
 
     def state(self, support: Index) -> SupportState:
         """The refitted problem on a support."""

@@ -9,6 +9,7 @@ with l the sum of the binary logistic losses of the columns of Y.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -260,3 +261,22 @@ def _addition_gains(problem: LogisticProblem, support: Index, fit: NewtonFit) ->
         gains += target.addition_gains()
     gains[support] = 0.0
     return gains
+
+
+def with_logistic_support(
+    result: SearchResult, loss: LogisticLoss, support: Index, *, ridge: float
+) -> SearchResult:
+    """The result with another support in the place of the one that was found."""
+    problem = LogisticProblem.of(loss, ridge)
+    X_S = loss.design.double_columns(support)
+    fit = problem.fit(X_S, tol=_FINAL_TOL)
+    return replace(
+        result,
+        support=support,
+        objective=fit.objective,
+        V=fit.W,
+        b=fit.b,
+        costs=_removal_costs(problem, X_S, fit),
+        gains=_addition_gains(problem, support, fit),
+        history=_falling([*result.history, fit.objective]),
+    )

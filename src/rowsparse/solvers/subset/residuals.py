@@ -305,7 +305,7 @@ class HostResiduals(Residuals):
     ) -> int | None:
         added = np.where(allowed, self._gains, 0.0)
         bound = self._exchange_bound(added, float(weights.costs.min()))
-        columns = np.flatnonzero(bound > min_gain)
+        columns = np.flatnonzero((bound > min_gain) & (added > 0))
         slack = TIE * self.problem.total
         best, tops, scored = min_gain, np.empty(0), columns[:0]
         size = FIRST

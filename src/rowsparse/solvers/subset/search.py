@@ -96,7 +96,7 @@ def search(
     groups : list of arrays of int or None
         Disjoint sets of features that are selected together; no other feature is selected.
     n_restarts : int
-        Starts after the first.
+        Starts after the first, at least; see :func:`~rowsparse.solvers.subset.starts.run_starts`.
     seed : int
         Seed of the perturbations.
     n_jobs : int or None
@@ -119,7 +119,13 @@ def search(
     rules = Rules.of(problem, k, include, exclude, _TOL, deadline)
     local = local_search(problem, rules, groups)
     outcome = run_starts(
-        local, n_restarts, seed=seed, n_jobs=n_jobs, deadline=deadline, monitor=monitor
+        local,
+        n_restarts,
+        seed=seed,
+        n_jobs=n_jobs,
+        deadline=deadline,
+        monitor=monitor,
+        refine=local.refine,
     )
     supports = [local.support(units, k) for units in {outcome.best.units, outcome.first.units}]
     fits = [(least_squares_fit(design, Y, S, ridge=ridge), S) for S in supports]

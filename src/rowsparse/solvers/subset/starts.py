@@ -3,11 +3,17 @@
 The first start is greedy, the second a beam search, and all others perturb one of the best
 selections known: some of its units are removed, and it is grown again. Perturbations come in
 rounds of a fixed size, each with its own seed and from the best selections of earlier rounds.
+
+If few starts end at the best selection, there are many local optima and better ones are likely.
+The search then goes on while it improves: what a perturbation leads to is refined, among others
+by what it shares with another one of the best selections.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +28,9 @@ _MAX_KEPT = 8
 # Kinds of perturbation, by turns: the largest share of units removed, and how often to exchange
 # while growing; a share of 0 stands for a random selection of half the size.
 _PERTURBATIONS = ((0.3, 1), (0.5, 3), (1.0, 3), (1.0, 0), (0.0, 0))
+# The search goes on if fewer starts than this end at the best selection, up to so many times the
+# number of restarts.
+_AGREEING, _MAX_ROUNDS = 2, 10
 # If no more than this share of the units is left out, one start is enough.
 _FEW_LEFT_OUT = 0.05
 # Objectives closer than this share of the objective of selecting nothing are ties.
@@ -35,6 +44,10 @@ class Perturbation:
     kept: tuple[int, ...]
     removed: tuple[int, ...]
     exchange_every: int
+
+    def is_far(self, size: int) -> bool:
+        """Whether at most half of the units are kept; less change often leads straight back."""
+        return 2 * len(self.kept) <= size
 
 
 @dataclass(frozen=True)
@@ -60,6 +73,9 @@ class MultiStartResult:
     stopped_early: bool
 
 
+Refine = Callable[[LocalOptimum, LocalOptimum, np.random.Generator], LocalOptimum]
+
+
 def run_starts(
     search: LocalSearch,
     n_restarts: int,
@@ -68,29 +84,110 @@ def run_starts(
     n_jobs: int | None,
     deadline: Deadline,
     monitor: Monitor,
+    refine: Refine | None = None,
 ) -> MultiStartResult:
-    """The first start and ``n_restarts`` more, unless the deadline or the monitor ends them."""
-    first = search.run((), (), 0)
-    kept, history, n_starts = [first], [first.objective], 1
-    stopped = deadline.expired() or monitor(first.objective)
+    """The first start and ``n_restarts`` more, unless the deadline or the monitor ends them.
+
+    With ``refine``, and if fewer than two of these starts (those that keep more than half of a
+    selection not counted) end at the best selection, refined starts follow until ``n_restarts`` of
+    them in a row find nothing better; in all there are at most ten times ``n_restarts``.
+    """
+
+    def ended(objective: float) -> bool:
+        return deadline.expired() or monitor(objective)
+
+    starts = _Starts(search, seed, n_jobs, ended)
+    first = starts.kept[0]
     # If one unit is to be chosen or left out, the first start is optimal. If few are left out,
     # starts differ little and take long. If the first start is short, the fit is perfect.
     left_out = search.units.size - search.size
     few = search.size <= 1 or left_out <= max(1, _FEW_LEFT_OUT * search.units.size)
-    if few or len(first.units) < search.size:
-        n_restarts = 0
-    while n_starts <= n_restarts and not stopped:
-        if n_starts == 1:
-            optima = [search.run_beam()]
-        else:
-            turns = range(n_starts - 2, min(n_starts - 2 + _ROUND, n_restarts - 1))
-            starts = [_perturbed(search, kept, np.random.default_rng([seed, i]), i) for i in turns]
-            optima = _run_all(search, starts, n_jobs)
-        kept = best_optima([*kept, *optima], search.total)
-        n_starts += len(optima)
-        history.append(kept[0].objective)
-        stopped = deadline.expired() or monitor(kept[0].objective)
-    return MultiStartResult(first, kept[0], n_starts, history, stopped and n_starts <= n_restarts)
+    unfinished = False
+    if n_restarts and not few and len(first.units) == search.size:
+        unfinished = starts.restart(n_restarts)
+        if not unfinished and refine is not None and starts.n_agreeing() < _AGREEING:
+            unfinished = starts.go_on(n_restarts, refine)
+    return MultiStartResult(first, starts.kept[0], starts.n_starts, starts.history, unfinished)
+
+
+class _Starts:
+    """The starts so far: the best selections, the best objective after every round of starts."""
+
+    def __init__(
+        self,
+        search: LocalSearch,
+        seed: int,
+        n_jobs: int | None,
+        ended: Callable[[float], bool],
+    ) -> None:
+        self._search, self._seed, self._n_jobs, self._ended = search, seed, n_jobs, ended
+        self.kept: list[LocalOptimum] = []
+        self.history: list[float] = []
+        self.n_starts = 0
+        # The objectives that starts reached which are no small changes of a selection.
+        self._reached: list[float] = []
+        self._record([search.run((), (), 0)], [True])
+
+    def restart(self, n_restarts: int) -> bool:
+        """A beam search and perturbations; whether they were ended early."""
+        while not self._stopped and self.n_starts <= n_restarts:
+            if self.n_starts == 1:
+                self._record([self._search.run_beam()], [True])
+            else:
+                self._perturb(n_restarts + 1 - self.n_starts, None)
+        return self._stopped and self.n_starts <= n_restarts
+
+    def n_agreeing(self) -> int:
+        """How many starts reached the best objective."""
+        level = self.kept[0].objective + _TIE * self._search.total
+        return sum(objective <= level for objective in self._reached)
+
+    def go_on(self, patience: int, refine: Refine) -> bool:
+        """Refined perturbations while they find better; whether they were ended early."""
+        last_better, most = self.n_starts, _MAX_ROUNDS * patience + 1
+        left = patience
+        while left > 0 and not self._stopped:
+            best = self.kept[0].objective
+            self._perturb(left, refine)
+            if self.kept[0].objective < best - _TIE * self._search.total:
+                last_better = self.n_starts
+            left = min(last_better + patience, most) - self.n_starts
+        return left > 0
+
+    def _perturb(self, most: int, refine: Refine | None) -> None:
+        """A round of perturbations, but no more than ``most``."""
+        first = self.n_starts - 2
+        starts, calls = [], []
+        for turn in range(first, first + min(_ROUND, most)):
+            rng = np.random.default_rng([self._seed, turn])
+            start = _perturbed(self._search, self.kept, rng, turn)
+            starts.append(start)
+            other = self.kept[int(rng.integers(len(self.kept)))]
+            calls.append(partial(_run, self._search, start, refine, other, rng))
+        far = [start.is_far(self._search.size) for start in starts]
+        self._record(_run_all(calls, self._n_jobs), far)
+
+    def _record(self, optima: list[LocalOptimum], far: list[bool]) -> None:
+        """Count a round of starts."""
+        self._reached += [one.objective for one, is_far in zip(optima, far, strict=True) if is_far]
+        self.kept = best_optima([*self.kept, *optima], self._search.total)
+        self.n_starts += len(optima)
+        self.history.append(self.kept[0].objective)
+        self._stopped = self._ended(self.history[-1])
+
+
+def _run(
+    search: LocalSearch,
+    start: Perturbation,
+    refine: Refine | None,
+    other: LocalOptimum,
+    rng: np.random.Generator,
+) -> LocalOptimum:
+    """What a perturbation leads to, refined with another selection."""
+    optimum = search.run(start.kept, start.removed, start.exchange_every)
+    if refine is None or len(optimum.units) < search.size:
+        return optimum
+    return refine(optimum, other, rng)
 
 
 def _perturbed(
@@ -108,16 +205,14 @@ def _perturbed(
     return Perturbation(tuple(p for p in units if p not in removed), removed, exchange_every)
 
 
-def _run_all(
-    search: LocalSearch, starts: list[Perturbation], n_jobs: int | None
-) -> list[LocalOptimum]:
-    arguments = [(start.kept, start.removed, start.exchange_every) for start in starts]
-    if n_jobs in (None, 1) or len(starts) == 1:
-        return [search.run(*one) for one in arguments]
+def _run_all(calls: Sequence[Callable[[], LocalOptimum]], n_jobs: int | None) -> list[LocalOptimum]:
+    if n_jobs in (None, 1) or len(calls) == 1:
+        return [call() for call in calls]
     from joblib import Parallel, delayed
 
-    calls = (delayed(search.run)(*one) for one in arguments)
-    optima: list[LocalOptimum] = Parallel(n_jobs=n_jobs, require="sharedmem")(calls)
+    optima: list[LocalOptimum] = Parallel(n_jobs=n_jobs, require="sharedmem")(
+        delayed(call)() for call in calls
+    )
     return optima
 
 

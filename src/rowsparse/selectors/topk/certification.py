@@ -1,0 +1,149 @@
+"""What TopK proves of its answer, and how that is reported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rowsparse._deadline import Deadline
+from rowsparse.certificate import Proof, ProofProblem
+from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.problem import LinearProblem
+from rowsparse.selectors.topk.constraints import Constraints
+from rowsparse.selectors.topk.solution import no_proof
+from rowsparse.solvers.losses.logistic import LogisticLoss
+from rowsparse.solvers.proof.branch import ProofProgress
+from rowsparse.solvers.proof.logistic_prover import certify_logistic
+from rowsparse.solvers.proof.prover import ProverResult, certify
+from rowsparse.solvers.solution import relative_gap
+from rowsparse.solvers.subset.logistic import with_logistic_support
+from rowsparse.solvers.subset.search import SearchResult, with_support
+
+
+@dataclass(frozen=True)
+class Certification:
+    """Proves what is asked for of the result of a search.
+
+    ``deadline`` is that of search and proof together, and ``keep_on_interrupt`` says whether
+    Ctrl-C ends the proof with what it has; the others are parameters of
+    :class:`rowsparse.TopK`.
+    """
+
+    loss: str
+    alpha: float
+    standardize: bool
+    clip: float | None
+    class_weight: Any
+    certify: bool
+    keep_proof: bool
+    gap_tol: float
+    n_jobs: int | None
+    deadline: Deadline
+    keep_on_interrupt: bool
+
+    def of_squared(
+        self, problem: LinearProblem, asked: Constraints, ridge: float, result: SearchResult
+    ) -> tuple[SearchResult, dict[str, Any]]:
+        """The result, improved if a proof found better, and what is proven of it."""
+        if not self.certify:
+            return result, no_proof(result.objective)
+        found = result.support, result.objective
+        options = self._options(problem, asked)
+        proof = certify(problem.design, problem.Y, problem.k, *found, ridge=ridge, **options)
+        if proof.lower_bound == 0.0 < proof.objective and ridge == 0.0 and not proof.nodes:
+            warn_user(
+                "certify=True proves nothing here without a ridge: there are as many columns as "
+                "samples or dependent columns, and too many choices to try them all; take "
+                "alpha > 0."
+            )
+        if not np.array_equal(proof.support, result.support):
+            result = with_support(result, problem.design, problem.Y, proof.support, ridge=ridge)
+        return result, self._proven(problem, asked, result, proof)
+
+    def of_logistic(
+        self,
+        problem: LinearProblem,
+        asked: Constraints,
+        loss: LogisticLoss,
+        ridge: float,
+        result: SearchResult,
+    ) -> tuple[SearchResult, dict[str, Any]]:
+        """As :meth:`of_squared`, for the logistic loss."""
+        if not self.certify:
+            return result, no_proof(result.objective)
+        found = result.support, result.objective
+        options = self._options(problem, asked)
+        proof = certify_logistic(loss, problem.k, *found, ridge=ridge, **options)
+        if ridge == 0.0 < proof.objective:
+            warn_user(
+                "certify=True proves nothing with loss='logistic' and no ridge; take alpha > 0."
+            )
+        if not np.array_equal(proof.support, result.support):
+            result = with_logistic_support(result, loss, proof.support, ridge=ridge)
+        return result, self._proven(problem, asked, result, proof)
+
+    def _options(self, problem: LinearProblem, asked: Constraints) -> dict[str, Any]:
+        """What the provers of all losses take."""
+
+        def monitor(p: ProofProgress) -> bool:
+            return problem.monitor(p.objective, lower_bound=p.lower_bound, nodes=p.nodes)
+
+        return {
+            "include": np.array(asked.include, dtype=np.intp),
+            "exclude": np.array(asked.exclude, dtype=np.intp),
+            "gap_tol": self.gap_tol,
+            "deadline": self.deadline,
+            "keep_proof": self.keep_proof,
+            "keep_on_interrupt": self.keep_on_interrupt,
+            "monitor": monitor,
+            "n_jobs": self.n_jobs,
+        }
+
+    def _proven(
+        self, problem: LinearProblem, asked: Constraints, result: SearchResult, proof: ProverResult
+    ) -> dict[str, Any]:
+        bound = min(proof.lower_bound, result.objective)
+        gap = result.objective - bound
+        closed = relative_gap(result.objective, gap) <= self.gap_tol
+        return {
+            "lower_bound_": bound,
+            "gap_": gap,
+            "status_": "optimal" if closed else "gap",
+            "root_bound_": min(proof.root_bound, bound),
+            "n_nodes_": proof.nodes,
+            "proof_": Proof(
+                problem=self._asked(problem, asked),
+                support=result.support,
+                objective=problem.restored("objective", result.objective),
+                lower_bound=problem.restored("objective", bound),
+                complete=bool(self.keep_proof),
+                pool=proof.problem.pool,
+                diagonal=proof.diagonal,
+                steps=proof.steps,
+            ),
+        }
+
+    def _asked(self, problem: LinearProblem, asked: Constraints) -> ProofProblem:
+        """What a proof is about, in numbers and words that a file can hold."""
+        class_weight, classes = self.class_weight, problem.targets.classes
+        if isinstance(class_weight, dict):
+            assert classes is not None
+            class_weight = [float(class_weight.get(c, 1.0)) for c in classes.tolist()]
+        return ProofProblem(
+            n_features=problem.design.shape[1],
+            n_targets=problem.Y.shape[1],
+            k=problem.k,
+            alpha=float(self.alpha),
+            standardize=bool(self.standardize),
+            fit_intercept=bool(problem.fit_intercept),
+            task=problem.targets.task,
+            class_weight=class_weight,
+            include=list(asked.include),
+            exclude=list(asked.exclude),
+            x_unit=float(problem.x_unit),
+            y_unit=float(problem.y_unit),
+            clip=None if self.clip is None else float(self.clip),
+            loss=self.loss,
+        )

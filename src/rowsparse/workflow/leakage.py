@@ -1,0 +1,223 @@
+"""Columns that know the target: copies of it, columns that predict it alone, the order of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import lgamma, log
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import rankdata
+
+from rowsparse._arrays import Array, Index
+from rowsparse.workflow.messages import Message, quoted, setting
+from rowsparse.workflow.plan import Plan
+
+__all__ = ["Leaks", "find_leaks"]
+
+# A column knows the target if it alone predicts it with this accuracy, or correlation.
+_PERFECT = 0.999
+# A column follows the order of the rows if its ranks have this correlation with it.
+_IN_ORDER = 0.98
+# So many rows suggest the columns that are looked at closely; tables with fewer rows than the
+# least are not looked at.
+_SAMPLE, _LEAST_ROWS = 200, 20
+# Numbers that are sorted at once.
+_BLOCK = 2_000_000
+# So few rows for each different value, and a column is not of categories.
+_ROWS_PER_VALUE = 5
+# How many such columns chance alone may give.
+_BY_CHANCE = 0.01
+
+
+@dataclass(frozen=True)
+class Leaks:
+    """Columns of the file that may hold what is to be predicted.
+
+    ``predicting`` predict the target alone; ``in_order`` follow the order of the rows, as the
+    target does.
+    """
+
+    predicting: tuple[str, ...] = ()
+    in_order: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.predicting, *self.in_order)
+
+    def sentences(self, remedy: str = "exclude") -> list[Message]:
+        """What to tell the user; ``remedy`` is the setting that leaves columns out."""
+        found = []
+        one = len(self.predicting) == 1
+        if self.predicting:
+            found.append(
+                f"{quoted(self.predicting)} alone {'predicts' if one else 'predict, each,'} the "
+                f"target almost perfectly: if {'it is a copy of it, or is' if one else 'they are'} "
+                f"known only afterwards, leave {'it' if one else 'them'} out with "
+                f"{setting(remedy, ','.join(self.predicting[:5]))}."
+            )
+        if self.in_order:
+            one = len(self.in_order) == 1
+            found.append(
+                f"{quoted(self.in_order)} {'follows' if one else 'follow'} the order of the rows, "
+                f"and so does the target: if {'it only says' if one else 'they only say'} when or "
+                f"where a row was added, leave {'it' if one else 'them'} out with "
+                f"{setting(remedy, ','.join(self.in_order[:5]))}."
+            )
+        return [Message(sentence) for sentence in found]
+
+
+def find_leaks(plan: Plan) -> Leaks:
+    """Look for columns that know the target among those that a plan may select."""
+    table = plan.table
+    n = table.X.shape[0]
+    out = {*plan.adjusted, *plan.params.get("exclude", ())}
+    columns = np.array([j for j in range(len(table.names)) if j not in out], dtype=np.intp)
+    if n < _LEAST_ROWS or not columns.size:
+        return Leaks()
+    rows = np.random.default_rng(0).permutation(n)[:_SAMPLE]
+    targets = table.y if table.y.ndim == 2 else table.y[:, None]
+    predicting: set[str] = set()
+    for target in targets.T:
+        if table.task == "regression":
+            found = _numbers(table.X, columns, target.astype(np.float64), rows)
+        else:
+            code = np.unique(target, return_inverse=True)[1]
+            found = _classes(table.X, columns, code, rows)
+            predicting |= _categories(plan, code)
+        predicting |= {table.origin(j) for j in found}
+    in_order: set[str] = set()
+    if _is_sorted(targets, table.task):
+        in_order = {table.origin(j) for j in _ordered(table.X, columns, rows)} - predicting
+    origins = dict.fromkeys(table.origin(int(j)) for j in columns)
+    return Leaks(
+        tuple(name for name in origins if name in predicting),
+        tuple(name for name in origins if name in in_order),
+    )
+
+
+def _column(X: Any, j: int) -> Array:
+    part = X[:, [j]]
+    return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64).ravel()
+
+
+def _blocks(X: Any, columns: Index, rows: Index) -> Iterator[tuple[Index, Array]]:
+    """Some rows of the columns, as many columns at once as memory should hold."""
+    some = sp.csc_array(X[rows]) if sp.issparse(X) else X[rows]
+    width = max(_BLOCK // rows.size, 1)
+    for start in range(0, columns.size, width):
+        part = columns[start : start + width]
+        block = some[:, part]
+        yield part, np.asarray(block.toarray() if sp.issparse(block) else block)
+
+
+# ------------------------------------------------------------------------------------- classes
+def _classes(X: Any, columns: Index, code: Index, rows: Index) -> list[int]:
+    """Columns along which the classes come one after the other."""
+    counts = np.bincount(code)
+    if counts.size > code.size / _ROWS_PER_VALUE or counts.size < 2:
+        return []
+    # The share of the orders of n rows in which the classes come one after the other.
+    chance = lgamma(counts.size + 1) + sum(lgamma(m + 1) for m in counts) - lgamma(code.size + 1)
+    if log(columns.size) + chance > log(_BY_CHANCE):
+        return []
+    sample, found = code[rows], []
+    for part, block in _blocks(X, columns, rows):
+        order = np.argsort(block, axis=0, kind="stable")
+        values = np.take_along_axis(block, order, axis=0)
+        changes, ties = np.diff(sample[order], axis=0) != 0, np.diff(values, axis=0) == 0
+        mixed = (changes & ties).sum(axis=0)
+        in_runs = changes.sum(axis=0) <= counts.size + 1
+        few = 2 * ties.sum(axis=0) > rows.size
+        found += part[(mixed <= 1) & (in_runs | few)].tolist()
+    return [j for j in found if _tells_classes(_column(X, j), code)]
+
+
+def _tells_classes(column: Array, code: Index) -> bool:
+    """Whether a column tells the classes of all rows, to within the accuracy that counts."""
+    values, group = np.unique(column, return_inverse=True)
+    n, n_classes = code.size, int(code.max()) + 1
+    if values.size * _ROWS_PER_VALUE <= n:
+        counts = np.zeros((values.size, n_classes), dtype=np.intp)
+        np.add.at(counts, (group, code), 1)
+        return bool(counts.max(axis=1).sum() >= _PERFECT * n)
+    order = np.argsort(group, kind="stable")
+    changes, ties = np.diff(code[order]) != 0, np.diff(group[order]) == 0
+    slack = int((1 - _PERFECT) * n)
+    return bool((changes & ties).sum() <= slack and changes.sum() <= n_classes - 1 + 2 * slack)
+
+
+def _categories(plan: Plan, code: Index) -> set[str]:
+    """Columns of text of which each value goes with one class."""
+    table = plan.table
+    found = set()
+    for name, part in table.groups.items():
+        if not set(part.tolist()) & {*plan.adjusted, *plan.params.get("exclude", ())}:
+            value = np.argmax(table.X[:, part], axis=1).astype(np.float64)
+            if _tells_classes(value, code):
+                found.add(name)
+    return found
+
+
+# ------------------------------------------------------------------------------------- numbers
+def _numbers(X: Any, columns: Index, target: Array, rows: Index) -> list[int]:
+    """Columns that rise or fall with the target, in a line or otherwise."""
+    return [
+        j
+        for j in _alike(X, columns, target, rows)
+        if max(_correlation(_column(X, j), target), _rank_correlation(_column(X, j), target))
+        >= _PERFECT
+    ]
+
+
+def _ordered(X: Any, columns: Index, rows: Index) -> list[int]:
+    """Columns of almost distinct numbers that rise or fall with the order of the rows."""
+    position = np.arange(X.shape[0], dtype=np.float64)
+    return [
+        j
+        for j in _alike(X, columns, position, rows)
+        if np.unique(_column(X, j)).size > 0.9 * position.size
+        and _rank_correlation(_column(X, j), position) >= _IN_ORDER
+    ]
+
+
+def _alike(X: Any, columns: Index, target: Array, rows: Index) -> list[int]:
+    """Columns that some rows suggest to be in line with the target, or in its order."""
+    found = []
+    for part, block in _blocks(X, columns, rows):
+        for values, wanted in (
+            (block, target[rows]),
+            (np.argsort(np.argsort(block, axis=0), axis=0), rankdata(target[rows])),
+        ):
+            centred = values - values.mean(axis=0, dtype=np.float64)
+            goal = wanted - wanted.mean()
+            length = np.sqrt(np.einsum("ij,ij->j", centred, centred)) * np.linalg.norm(goal)
+            similar = np.abs(goal @ centred) >= 0.97 * np.maximum(length, 1e-300)
+            found += part[similar].tolist()
+    return sorted(set(found))
+
+
+def _correlation(a: Array, b: Array) -> float:
+    a, b = a - a.mean(), b - b.mean()
+    length = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return abs(float(a @ b)) / length if length > 0 else 0.0
+
+
+def _rank_correlation(a: Array, b: Array) -> float:
+    return _correlation(rankdata(a), rankdata(b))
+
+
+def _is_sorted(targets: Any, task: str) -> bool:
+    """Whether the rows are in the order of a target."""
+    for target in targets.T:
+        if task == "regression":
+            if _rank_correlation(target, np.arange(target.size, dtype=np.float64)) > 0.9:
+                return True
+        elif np.count_nonzero(target[1:] != target[:-1]) <= max(
+            np.unique(target).size, target.size // 10
+        ):
+            return True
+    return False
