@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks import peers
 from benchmarks.data import load
-from benchmarks.passes import _NO_TIME
+from benchmarks.passes import NO_TIME
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import Timed, race
 from benchmarks.topk import search_design
@@ -78,7 +78,7 @@ def _passes(torch: Any, size: tuple[int, int, int, int]) -> Table:
 
     calls: dict[str, Call] = {
         "X.T @ x": one_pass,
-        "greedy growth": partial(_fresh, design, host_Y, k, time_limit=_NO_TIME),
+        "greedy growth": partial(_fresh, design, host_Y, k, time_limit=NO_TIME),
         "growth, row by row": partial(_row_by_row, design, host_Y, k),
         "with exchange": partial(_fresh, design, host_Y, k),
         "TopK.fit": partial(TopK(k, alpha=0.0, n_restarts=0, random_state=0).fit, X, Y),
@@ -119,7 +119,7 @@ def _fresh(design: Design, Y: np.ndarray, k: int, **settings: Any) -> Any:
 def _row_by_row(design: Design, Y: np.ndarray, k: int) -> Any:
     """The growth with one product for each feature, as where no guess of the next ones is right."""
     with patch("rowsparse.solvers.subset.gram._AHEAD_ENTRIES", np.inf):
-        return _fresh(design, Y, k, time_limit=_NO_TIME)
+        return _fresh(design, Y, k, time_limit=NO_TIME)
 
 
 def _support(result: Any) -> np.ndarray:
