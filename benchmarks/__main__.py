@@ -18,6 +18,7 @@ NAMES = (
     "proofs",
     "passes",
     "gpu",
+    "scale",
     "accuracy",
     "logistic",
     "logistic_proofs",

@@ -21,7 +21,8 @@ from rowsparse.solvers.subset.groups import local_search
 from rowsparse.solvers.subset.rules import Rules
 from rowsparse.solvers.subset.starts import run_starts
 
-# How the search goes on was chosen on the first sets, with seed 0; the others check it.
+# How the search goes on was chosen on the first sets, with seed 0. The others check it, but how
+# often starts agree was looked at on them too.
 DEVELOPMENT: tuple[str, ...] = ("srbct", "glioma", "allaml", "yale", "lung_discrete", "jaffe")
 CHECK: tuple[str, ...] = ("leu", "prostate_ge", "lung", "lymphoma", "carcinom", "umist", "orl")
 CHECK += ("warppie10p", "isolet", "coil20", "pcmac")

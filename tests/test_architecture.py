@@ -32,7 +32,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_validation",
     ),
     ("rows", "design", "targets"),
-    ("certificate",),
+    ("certificate", "moments"),
+    ("streams",),
     ("solvers.solution", "solvers.ridge", "solvers.proximal", "solvers.blocks"),
     ("solvers.losses",),
     ("solvers.subset", "solvers.filters"),
@@ -65,6 +66,7 @@ CORE_PACKAGES = {"numpy", "scipy", "sklearn", "array_api_compat", "rowsparse"}
 
 EXTRAS = [
     "fastexcel",
+    "h5py",
     "jinja2",
     "matplotlib",
     "pandas",

@@ -31,7 +31,9 @@ PROSE = [page for page in PAGES if page.parent.name != "reproduction"]
 # Where a page that names a file may mean it to be.
 PLACES = [ROOT, ROOT / "src" / "rowsparse", ROOT / "src" / "rowsparse" / "solvers", ROOT / "docs"]
 # Written by commands, or the user's own.
-WRITTEN = r"(proof|result|features|comparison|path|reduced|report|digits|genes|league|proofs?)\b"
+WRITTEN = (
+    r"(proof|result|features|comparison|path|reduced|report|digits|genes|league|proofs?|settings)\b"
+)
 # Of other packages, or no class at all.
 ELSEWHERE = {"ConvergenceWarning", "LinearSVC", "MultiTaskRegression", "NaN", "NumPy", "PyTorch"}
 NAMESPACES = [
@@ -222,3 +224,7 @@ def test_code_blocks_run_from_top_to_bottom(
             exec(compile(block, name_of(page), "exec"), namespace)
         except rowsparse.datasets.MissingDataError as missing:
             pytest.skip(str(missing))
+        except ModuleNotFoundError as missing:
+            if missing.name != "torch":
+                raise
+            pytest.skip("PyTorch is not installed")

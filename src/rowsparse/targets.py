@@ -82,7 +82,7 @@ def encode_targets(y: NDArray[Any], task: str) -> Targets:
            [0., 1.]])
     """
     check_choice("task", task, TASKS)
-    task = _resolve_task(y, task)
+    task = resolve_task(y, task)
     if task == "classification":
         labels = column_or_1d(y, warn=True)
         try:
@@ -95,7 +95,7 @@ def encode_targets(y: NDArray[Any], task: str) -> Targets:
                 "classification."
             )
         return Targets(np.eye(classes.size)[code], task, classes, 1.0)
-    numbers = _as_numbers(y)
+    numbers = as_numbers(y)
     if task == "multilabel":
         if not np.isin(numbers, (0.0, 1.0)).all():
             raise ValueError("y must hold only 0 and 1 for task='multilabel'.")
@@ -159,7 +159,8 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _resolve_task(y: NDArray[Any], task: str) -> str:
+def resolve_task(y: NDArray[Any], task: str) -> str:
+    """The task, guessed from y if it is "auto"."""
     if task != "auto":
         return task
     try:
@@ -177,7 +178,8 @@ def _resolve_task(y: NDArray[Any], task: str) -> str:
     return _TASK_OF_TYPE[kind]
 
 
-def _as_numbers(y: NDArray[Any]) -> Array:
+def as_numbers(y: NDArray[Any]) -> Array:
+    """y as a float matrix with a row for each sample."""
     try:
         numbers = y.astype(np.float64)
     except (TypeError, ValueError):

@@ -35,7 +35,7 @@ def sample(form, seed=0, n=40, d=25):
     return X, scores.argmax(axis=1) if form == "classes" else (scores[:, 0] > 0).astype(int)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_bounds_are_below_every_choice(seed):
     rng = np.random.default_rng(seed)

@@ -27,7 +27,7 @@ def test_select_prints_and_writes(data: Path) -> None:
     done = invoke("select", data, "--target", "outcome", "-k", 3, "--out", data.parent / "out")
     assert done.exit_code == 0, done.output
     assert done.stderr == ""
-    for word in ("Rank", "Feature", "Score", "Selected in", "Speaks for", "f1", "f4", "f6"):
+    for word in ("Rank", "Feature", "Score", "Selected in", "FDR", "By itself", "f1", "f4", "f6"):
         assert word in done.stdout
     assert "right on" in done.stdout
     assert "'sample'" in done.stdout
@@ -460,6 +460,22 @@ def test_json_and_nothing_else(data: Path, words: tuple[str, ...]) -> None:
     assert done.stdout.count("\n}\n") == 1
 
 
+def test_figures_are_files(data: Path) -> None:
+    out = data.parent / "out"
+    done = select(data, "--figures")
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in (out / "figures").iterdir()} >= {"volcano.svg", "roc.svg"}
+    again = select(data, "--force")
+    assert again.exit_code == 0, again.output
+    assert not (out / "figures").exists()
+    (out / "figures").mkdir()
+    (out / "figures" / "own.txt").write_text("mine")
+    refused = select(data, "--force", "--figures")
+    assert refused.exit_code == 2
+    assert "own.txt" in refused.stderr
+    assert (out / "figures" / "own.txt").read_text() == "mine"
+
+
 def test_tables_as_workbooks(data: Path) -> None:
     pytest.importorskip("fastexcel")
     pytest.importorskip("xlsxwriter")
@@ -483,3 +499,25 @@ def test_tables_as_workbooks(data: Path) -> None:
         assert done.exit_code == 0, done.output
     assert (out / "x" / "path.xlsx").exists()
     assert not (out / "x" / "comparison.xlsx").exists()
+
+
+def test_a_table_in_blocks_gives_the_features_of_the_whole(data: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = data.parent / "table.parquet"
+    pl.read_csv(data).write_parquet(path)
+    common = ("--target", "outcome", "-k", 3, "--drop", "sample", *QUICK)
+    for more in ((), ("--stream",)):
+        out = data.parent / f"out{len(more)}"
+        done = invoke("select", path, *common, *more, "--out", out)
+        assert done.exit_code == 0, done.output
+    chosen = [
+        {
+            feature["name"]
+            for feature in json.loads((data.parent / name / "result.json").read_text())["features"]
+        }
+        for name in ("out0", "out1")
+    ]
+    assert chosen[0] == chosen[1]
+    refused = invoke("select", path, *common, "--stream", "--transform", "--out", data.parent / "o")
+    assert refused.exit_code == 2
+    assert "--transform needs the whole table in memory: leave out --stream." in refused.stderr

@@ -10,6 +10,7 @@ from rowsparse.design import (
     DenseDesign,
     SparseDesign,
     make_design,
+    sparse,
 )
 from rowsparse.design.sparse import canonical
 
@@ -74,3 +75,21 @@ def test_moments_are_those_of_the_dense_matrix(factor):
     np.testing.assert_allclose(found.mean / factor, plain.mean, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(found.sd / factor, plain.sd, rtol=1e-11, atol=1e-15)
     np.testing.assert_array_equal(found.largest, np.abs(X * factor).max(axis=0))
+
+
+def test_rows_and_columns_give_the_same_and_nothing_is_copied(monkeypatch):
+    monkeypatch.setattr(sparse, "_BLOCK_ENTRIES", 7)
+    monkeypatch.setattr(sparse, "_PANEL", 3)
+    rng = np.random.default_rng(0)
+    X = sp.random_array((20, 8), density=0.3, rng=rng, format="csr")
+    w = rng.random(20)
+    forms = (X, sp.csc_array(X))
+    designs = [make_design(form, center=True, scale=True)[0] for form in forms]
+    assert np.shares_memory(make_design(X, center=True, scale=True)[0]._X.data, X.data)
+    for weights in (None, w):
+        np.testing.assert_allclose(*(design.gram(weights) for design in designs), atol=1e-12)
+    weighted = [design.weighted(w, center=True)[0] for design in designs]
+    np.testing.assert_allclose(*(design.gram() for design in weighted), atol=1e-12)
+    Z = weighted[0].columns(np.arange(8))
+    np.testing.assert_allclose(weighted[0].gram(), Z.T @ Z, atol=1e-12)
+    np.testing.assert_allclose(weighted[1].column_norms(), np.linalg.norm(Z, axis=0))

@@ -19,6 +19,7 @@ from rowsparse.cli.parameters import (
     Drop,
     DropMissingTarget,
     Exclude,
+    Figures,
     Folds,
     Force,
     Format,
@@ -56,7 +57,17 @@ __all__ = [
 ]
 
 # Options that say where and how results are shown, not what they are: part of the command only.
-_NOT_SETTINGS = ("settings", "out", "format", "force", "report", "json", "quiet", "debug")
+_NOT_SETTINGS = (
+    "settings",
+    "out",
+    "format",
+    "force",
+    "figures",
+    "report",
+    "json",
+    "quiet",
+    "debug",
+)
 
 
 def _default_folder(table: Path, command: str) -> Path:
@@ -143,6 +154,7 @@ class TableOptions(ReadingOptions):
     metric: Metric = None
     seed: Seed = 0
     jobs: Jobs = None
+    figures: Figures = False
     settings: Settings = None
     report: Report = True
 
@@ -228,6 +240,14 @@ class SelectOptions(TableOptions):
     transform: Annotated[bool, typer.Option("--transform", help="Write the reduced table too.")] = (
         False
     )
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="Read the Parquet file in blocks; one that takes more than a quarter of memory "
+            "always is.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

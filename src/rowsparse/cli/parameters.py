@@ -18,6 +18,7 @@ __all__ = [
     "Drop",
     "DropMissingTarget",
     "Exclude",
+    "Figures",
     "Folds",
     "Force",
     "Format",
@@ -182,8 +183,8 @@ KMax = Annotated[int, typer.Option("--k-max", help="The largest number of featur
 Metric = Annotated[
     str | None,
     typer.Option(
-        help="Score: accuracy, balanced_accuracy, macro_f1 or r2; by default the first that the "
-        "target has (macro_f1 for labels).",
+        help="Score: accuracy, balanced_accuracy, macro_f1, auc or log_loss for classes, r2 or mae "
+        "for numbers; macro_f1, accuracy or auc for labels. By default the first of them.",
         show_default=False,
         autocompletion=completion.metrics,
     ),
@@ -244,6 +245,9 @@ Format = Annotated[
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Overwrite the results of an earlier run in that folder.")
+]
+Figures = Annotated[
+    bool, typer.Option("--figures", help="Write the charts of the report as SVG files too.")
 ]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]

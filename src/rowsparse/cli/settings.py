@@ -135,6 +135,11 @@ def table_settings(options: TableOptions, *, keep_all: bool = False) -> TableSet
 
 def select_settings(options: SelectOptions) -> SelectSettings:
     """What ``rowsparse select`` asks for."""
+    if options.stream and options.transform:
+        raise InputError(
+            f"{setting('transform')} needs the whole table in memory: leave out "
+            f"{setting('stream')}."
+        )
     if options.proof:
         _check_proof(options, options.proof)
     return SelectSettings(

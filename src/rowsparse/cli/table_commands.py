@@ -26,10 +26,14 @@ if TYPE_CHECKING:
     )
     from rowsparse.workflow.new_table import NewTable
     from rowsparse.workflow.results import ComparisonResult, PathResult, SelectionResult
-    from rowsparse.workflow.settings import TableSettings
+    from rowsparse.workflow.settings import SelectSettings, TableSettings
+    from rowsparse.workflow.streaming import StreamedSelection
     from rowsparse.workflow.table import Table
 
 __all__ = ["check_output", "run_compare", "run_path", "run_select", "run_verify"]
+
+# Bytes of a Parquet file from which on it may be too large for memory.
+_LARGE_FILE = 1 << 26
 
 Result = TypeVar("Result", "SelectionResult", "ComparisonResult", "PathResult")
 
@@ -42,7 +46,12 @@ def run_select(options: SelectOptions) -> int:
     reading = table_settings(options, keep_all=settings.image_shape is not None)
     check_output(options)
     with _inputs(options) as (data, display):
-        table, seconds = _read(data, reading, display, "select")
+        streamed = None
+        if _streams(options, data):
+            streamed, seconds = _stream(data, reading, settings, display)
+            table, settings = streamed.table, streamed.settings
+        else:
+            table, seconds = _read(data, reading, display, "select")
         holdout = options.holdout and _read_holdout(options.holdout, table)
         from rowsparse.workflow.proof_files import write_proof
         from rowsparse.workflow.reduced_table import write_reduced
@@ -50,7 +59,10 @@ def run_select(options: SelectOptions) -> int:
         from rowsparse.workflow.select import select
         from rowsparse.workflow.writing import write_selection
 
-        result = _recorded(select(table, settings, progress=display), options, seconds)
+        result = select(table, settings, progress=display)
+        if streamed is not None:
+            result = streamed.completed(result)
+        result = _recorded(result, options, seconds)
         if holdout:
             result = _with_holdout(result, holdout)
         display("Writing the results")
@@ -63,6 +75,7 @@ def run_select(options: SelectOptions) -> int:
             if proof and result.proof is not None:
                 proof = write_proof(proof, result.proof, table, reading)
             written += _write_texts(folder, page, options)
+            written += _write_figures(options, folder, result)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_proof, print_selection
 
@@ -101,6 +114,7 @@ def run_compare(options: CompareOptions) -> int:
         with result_folder(options.folder) as folder:
             written = write_comparison(folder, result, options.table_format)
             written += _write_texts(folder, page, options)
+            written += _write_figures(options, folder, result)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_comparison
 
@@ -126,6 +140,7 @@ def run_path(options: PathOptions) -> int:
         with result_folder(options.folder) as folder:
             written = write_path(folder, result, options.table_format)
             written += _write_texts(folder, page, options)
+            written += _write_figures(options, folder, result)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_path
 
@@ -185,6 +200,27 @@ def _read(
         for helper in helpers:
             helper.join()
     return replace(table, sha256=found[0]), round(perf_counter() - started, 3)
+
+
+def _streams(options: SelectOptions, path: Path) -> bool:
+    """Whether the table is read in blocks: as asked for, or because it is too large."""
+    if options.stream:
+        return True
+    small = path.suffix.lower() not in (".parquet", ".pq") or path.stat().st_size < _LARGE_FILE
+    return not small and bool(import_workflow("streaming").should_stream(path))
+
+
+def _stream(
+    path: Path, reading: TableSettings, settings: SelectSettings, display: Display
+) -> tuple[StreamedSelection, float]:
+    """What one pass over the table selects, and the seconds it took."""
+    streaming = import_workflow("streaming")
+    from rowsparse.workflow.loading import checksum
+
+    started = perf_counter()
+    found = streaming.select_streamed(path, reading, settings, progress=display)
+    found = replace(found, table=replace(found.table, sha256=checksum(path)))
+    return found, round(perf_counter() - started, 3)
 
 
 def _read_holdout(path: Path, table: Table) -> NewTable:
@@ -270,6 +306,21 @@ def _write_texts(folder: Path, page: str | None, options: TableOptions) -> list[
     for path, text in written.items():
         write_text(path, text)
     return list(written)
+
+
+def _write_figures(options: TableOptions, folder: Path, result: object) -> list[Path]:
+    """Write the charts as SVG files, if that is asked for."""
+    from rowsparse import report
+    from rowsparse.workflow.writing import write_text
+
+    if not options.figures:
+        return []
+    kind = {"select": "selection", "compare": "comparison", "path": "path"}[options.command]
+    figures = folder / "figures"
+    figures.mkdir()
+    for name, text in getattr(report, f"{kind}_figures")(result).items():
+        write_text(figures / f"{name}.svg", text)
+    return [figures]
 
 
 def _shows_tables(options: TableOptions) -> bool:

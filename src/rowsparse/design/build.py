@@ -13,7 +13,7 @@ from rowsparse.design.clipped import clip_limits, clipped_design
 from rowsparse.design.dense import DenseDesign
 from rowsparse.design.device import DeviceDesign
 from rowsparse.design.protocol import Design, ImplicitDesign, Moments, binary_units
-from rowsparse.design.sparse import SparseDesign, canonical
+from rowsparse.design.sparse import SparseDesign, canonical_as_held
 
 # |mean| / sd above which implicit centring would lose too many digits; the limit is lower for a
 # sparse X, whose Gram matrix is centred implicitly too.
@@ -78,7 +78,7 @@ def make_design(
     """
     d = X.shape[1]
     kind = _kind(X)
-    stored = canonical(X, sp.csc_array) if sp.issparse(X) else X
+    stored = canonical_as_held(X) if sp.issparse(X) else X
     raw = kind(stored, mean=None, inv_scale=np.ones(d))
     moments = raw.moments(weights)
     limits, offset = None, np.zeros(d)

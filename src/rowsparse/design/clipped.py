@@ -88,6 +88,7 @@ def clipped_design(
     d = X.shape[1]
     parts: dict[str, Any] = {"mean": None, "inv_scale": np.ones(d)}
     if sp.issparse(X):
+        X = sp.csc_array(X)
         stored = np.diff(X.indptr)
         offset = np.where(stored == X.shape[0], 0.0, np.clip(0.0, *limits))
         low, high, shift = (np.repeat(part, stored) for part in (*limits, offset))

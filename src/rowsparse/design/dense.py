@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
+from rowsparse.design.products import centred_gram
 from rowsparse.design.protocol import ImplicitDesign, Moments, binary_units
 
 # Entries of X that are converted, centred or multiplied at a time: 8 MB of float64.
@@ -178,6 +179,12 @@ class DenseDesign(ImplicitDesign):
 
     def gram(self, weights: Array | None = None) -> Array:
         d = self.shape[1]
+        plain = weights is None and self.row_scale is None
+        if plain and self.dtype == np.float64 and self._X.size > _BLOCK_ENTRIES:
+            mean = np.zeros(d) if self.mean is None else self.mean
+            rest = np.zeros(d) if self._rest is None else self._rest
+            blocks = (block for _, block in self._row_blocks())
+            return centred_gram(blocks, mean, rest, self.inv_scale)
         total = np.zeros((d, d))
         for rows, Z in self._transformed_rows():
             if weights is not None:

@@ -115,6 +115,12 @@ class Design(ABC):
         diag(sqrt(weights)) (Z - 1 shift'). Without ``center`` the shift is zero.
         """
 
+    @property
+    def n_stored(self) -> int:
+        """The number of values that the data take."""
+        n, d = self.shape
+        return n * d
+
     def in_double(self) -> Design:
         """The same design with all products in double precision."""
         return self

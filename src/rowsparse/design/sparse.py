@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,21 @@ def canonical(X: Any, kind: type[sp.csr_array] | type[sp.csc_array]) -> Any:
     return stored
 
 
+# Stored entries that are looked at at a time.
+_BLOCK_ENTRIES = 1 << 20
+# Columns of X'X that are computed at a time.
+_PANEL = 1024
+# Magnitudes whose squares, and those of their deviations, neither overflow nor underflow.
+_SAFE_MAGNITUDES = (1e-120, 1e140)
+
+
+def canonical_as_held(X: Any) -> Any:
+    """X as an array that stores each entry once, by rows or by columns as it is."""
+    return canonical(X, sp.csr_array if X.format == "csr" else sp.csc_array)
+
+
 class SparseDesign(ImplicitDesign):
-    """A scipy sparse X, held by columns (CSC) and never made dense."""
+    """A scipy sparse X, by rows (CSR) or by columns (CSC) as it is; never made dense nor copied."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -34,6 +48,10 @@ class SparseDesign(ImplicitDesign):
         dtype: np.dtype[Any] = self._X.dtype
         return dtype
 
+    @property
+    def n_stored(self) -> int:
+        return int(self._X.nnz)
+
     def _dot(self, W: Array) -> Array:
         return np.asarray(self._X @ W.astype(self.dtype, copy=False), dtype=np.float64)
 
@@ -43,33 +61,52 @@ class SparseDesign(ImplicitDesign):
     def _take(self, columns: Index) -> NDArray[Any]:
         return np.asarray(self._X[:, columns].toarray())
 
-    def _entries(self) -> tuple[Index, Index, Array]:
-        """Row, column and value of every stored entry."""
-        column = np.repeat(np.arange(self.shape[1]), np.diff(self._X.indptr))
-        return self._X.indices, column, self._X.data.astype(np.float64, copy=False)
+    def _entries(self) -> Iterator[tuple[Index, Index, Array]]:
+        """Row, column and value of every stored entry, some at a time."""
+        pointers = self._X.indptr
+        for start in range(0, self._X.nnz, _BLOCK_ENTRIES):
+            stop = min(start + _BLOCK_ENTRIES, self._X.nnz)
+            first = int(np.searchsorted(pointers, start, side="right")) - 1
+            last = int(np.searchsorted(pointers, stop, side="left"))
+            ends = np.clip(pointers[first : last + 1], start, stop)
+            major = np.repeat(np.arange(first, last), np.diff(ends))
+            minor, value = self._X.indices[start:stop], self._X.data[start:stop]
+            value = value.astype(np.float64, copy=False)
+            yield (major, minor, value) if self._X.format == "csr" else (minor, major, value)
 
     def moments(self, weights: Array | None = None) -> Moments:
-        n, d = self.shape
-        w = np.ones(n) if weights is None else weights
-        row, column, value = self._entries()
+        d = self.shape[1]
+        total = float(self.shape[0] if weights is None else weights.sum())
         largest = np.zeros(d)
-        np.maximum.at(largest, column, np.abs(value))
-        unit = binary_units(largest)
-        value = value / unit[column]
-        absent = self._absent(w)
-        mean = np.bincount(column, w[row] * value, minlength=d) / w.sum()
-        deviation = value - mean[column]
-        error = np.bincount(column, w[row] * deviation, minlength=d) - absent * mean
-        square = np.bincount(column, w[row] * deviation**2, minlength=d) + absent * mean**2
-        return Moments.corrected(mean, error / w.sum(), square / w.sum(), unit, largest)
+        for _, column, value in self._entries():
+            np.maximum.at(largest, column, np.abs(value))
+        low, high = _SAFE_MAGNITUDES
+        safe = bool(np.all((largest == 0) | ((largest > low) & (largest < high))))
+        unit = np.ones(d) if safe else binary_units(largest)
+        absent = self._absent(weights)
+        mean = np.zeros(d)
+        for row, column, value in self._entries():
+            value = value if safe else value / unit[column]
+            mean += _sums(row, column, value, weights, d)
+        mean /= total
+        error, square = -absent * mean, absent * mean**2
+        for row, column, value in self._entries():
+            deviation = (value if safe else value / unit[column]) - mean[column]
+            error += _sums(row, column, deviation, weights, d)
+            square += _sums(row, column, np.square(deviation, out=deviation), weights, d)
+        return Moments.corrected(mean, error / total, square / total, unit, largest)
 
-    def _absent(self, weights: Array) -> Array:
+    def _absent(self, weights: Array | None) -> Array:
         """The weight of the rows that each column does not store; exactly 0 if it stores all."""
         n, d = self.shape
-        row, column, _ = self._entries()
-        stored = np.bincount(column, weights[row], minlength=d)
-        full = np.diff(self._X.indptr) == n
-        return np.where(full, 0.0, np.maximum(weights.sum() - stored, 0.0))
+        count, stored = np.zeros(d), np.zeros(d)
+        for row, column, _ in self._entries():
+            count += np.bincount(column, minlength=d)
+            if weights is not None:
+                stored += np.bincount(column, weights[row], minlength=d)
+        if weights is None:
+            return n - count
+        return np.where(count == n, 0.0, np.maximum(weights.sum() - stored, 0.0))
 
     def safe_copy(
         self, mean: Array | None, rest: Array | None, inv_scale: Array, unit: Array
@@ -79,7 +116,7 @@ class SparseDesign(ImplicitDesign):
         The mean of a column with entries that are not stored is at most sqrt(n) standard
         deviations; where it is more, all are stored, and the offset is taken from each.
         """
-        copy = self._X.astype(np.float64)
+        copy = sp.csc_array(self._X.astype(np.float64))
         stored = np.diff(copy.indptr)
         copy.data /= np.repeat(unit, stored)
         if mean is None or rest is None:
@@ -97,13 +134,14 @@ class SparseDesign(ImplicitDesign):
         return self._X.astype(np.float64)
 
     def _sum_of_squares(self) -> Array:
-        n, d = self.shape
-        r = np.ones(n) if self.row_scale is None else self.row_scale
-        row, column, value = self._entries()
+        d = self.shape[1]
+        weights = None if self.row_scale is None else self.row_scale**2
         m = np.zeros(d) if self.mean is None else self.mean * self.inv_scale
-        value = value * self.inv_scale[column]
-        total = np.bincount(column, (r[row] * (value - m[column])) ** 2, minlength=d)
-        return np.asarray(total + self._absent(r**2) * m**2)
+        total = self._absent(weights) * m**2
+        for row, column, value in self._entries():
+            deviation = value * self.inv_scale[column] - m[column]
+            total += _sums(row, column, np.square(deviation, out=deviation), weights, d)
+        return np.asarray(total)
 
     def outer(self, weights: Array) -> Array:
         n = self.shape[0]
@@ -122,10 +160,25 @@ class SparseDesign(ImplicitDesign):
         n, d = self.shape
         r = np.ones(n) if self.row_scale is None else self.row_scale
         r = r if weights is None else r * np.sqrt(weights)
-        scaled = sp.diags_array(r) @ self._X.astype(np.float64) @ sp.diags_array(self.inv_scale)
-        total = np.asarray((scaled.T @ scaled).toarray())
+        right = sp.csc_array(self._X.astype(np.float64, copy=False))
+        left = right.T
+        if not np.all(r == 1.0):
+            left = left @ sp.diags_array(r**2)
+        total = np.empty((d, d))
+        for start in range(0, d, _PANEL):
+            rows = slice(start, min(start + _PANEL, d))
+            total[rows, start:] = (left[rows] @ right[:, start:]).toarray()
+            total[start:, rows] = total[rows, start:].T
         if self.mean is not None:
-            m = self.mean * self.inv_scale
-            cross = np.asarray(scaled.T @ r)
-            total += (r @ r) * np.outer(m, m) - np.outer(m, cross) - np.outer(cross, m)
-        return total.reshape(d, d)
+            cross = np.asarray(left @ np.ones(n))
+            total -= np.outer(self.mean, cross) + np.outer(cross, self.mean)
+            total += (r @ r) * np.outer(self.mean, self.mean)
+        total *= self.inv_scale[:, None]
+        total *= self.inv_scale
+        return total
+
+
+def _sums(row: Index, column: Index, value: Array, weights: Array | None, d: int) -> Array:
+    """Weighted sums of entries by column."""
+    weighted = value if weights is None else weights[row] * value
+    return np.bincount(column, weighted, minlength=d)

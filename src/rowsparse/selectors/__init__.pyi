@@ -8,9 +8,9 @@ from rowsparse.selectors.filters.relieff import ReliefF as ReliefF
 from rowsparse.selectors.filters.univariate import FisherScore as FisherScore
 from rowsparse.selectors.filters.univariate import FStatistic as FStatistic
 from rowsparse.selectors.filters.univariate import TTest as TTest
-from rowsparse.selectors.meta.stability_selection import Stability as Stability
+from rowsparse.selectors.meta.stability_measure import Stability as Stability
+from rowsparse.selectors.meta.stability_measure import stability as stability
 from rowsparse.selectors.meta.stability_selection import StabilitySelection as StabilitySelection
-from rowsparse.selectors.meta.stability_selection import stability as stability
 from rowsparse.selectors.meta.topk_cv import TopKCV as TopKCV
 from rowsparse.selectors.registry import SelectorInfo as SelectorInfo
 from rowsparse.selectors.registry import get_selector as get_selector

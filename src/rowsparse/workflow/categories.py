@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
+from rowsparse._text import counted
 from rowsparse.workflow.cells import looks_numeric
 from rowsparse.workflow.dates import DATES_ADVICE, hold_dates
 from rowsparse.workflow.identifiers import is_id_name
@@ -175,7 +176,7 @@ def _sentences(found: Encoded, encoded: list[str]) -> list[str]:
     if encoded:
         noun = "Column" if len(encoded) == 1 else "Columns"
         notes.append(
-            f"{noun} {quoted(encoded)} of categories: encoded as {len(found.names):,} columns of 0 "
-            "and 1."
+            f"{noun} {quoted(encoded)} of categories: encoded as "
+            f"{counted(len(found.names), 'column')} of 0 and 1."
         )
     return notes

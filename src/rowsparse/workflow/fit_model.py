@@ -14,14 +14,17 @@ from sklearn.svm import SVC
 
 from rowsparse._arrays import Array, Index
 from rowsparse.workflow.cross_validation import judges
+from rowsparse.workflow.linear_model import LinearModel
 from rowsparse.workflow.missing_values import fill_value
-from rowsparse.workflow.model import LinearModel, SavedColumn, SavedFeature, SavedModel
+from rowsparse.workflow.model import SavedColumn, SavedFeature, SavedModel
 from rowsparse.workflow.table import Table
 
 __all__ = ["fit_model", "linear_model"]
 
 
-def fit_model(table: Table, selector: Any, order: Index, method: str) -> SavedModel:
+def fit_model(
+    table: Table, selector: Any, order: Index, method: str, metric: str | None = None
+) -> SavedModel:
     """Fit the linear model of the cross-validation to all samples of a table.
 
     Parameters
@@ -33,9 +36,11 @@ def fit_model(table: Table, selector: Any, order: Index, method: str) -> SavedMo
         The selected features, strongest first.
     method : str
         Name of the selector.
+    metric : str, optional
+        The score of the cross-validation, which decides on its model.
     """
     X = _dense(table.X, order)
-    name, judge = next(iter(judges(table.task, X.shape[0]).items()))
+    name, judge = next(iter(judges(table.task, X.shape[0], metric).items()))
     scaler, judge = StandardScaler().fit(X), clone(judge)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -8,7 +8,7 @@ import numpy as np
 
 from rowsparse._threads import one_blas_thread
 from rowsparse.selectors import topk_path
-from rowsparse.workflow.cross_validation import cross_validate, score_metric
+from rowsparse.workflow.cross_validation import check_folds, cross_validate, score_metric
 from rowsparse.workflow.feature_count import counts_up_to, score_curve
 from rowsparse.workflow.folds import fold_notes, table_folds
 from rowsparse.workflow.leakage import find_leaks
@@ -61,6 +61,8 @@ def find_path(
     )
     plan = make_plan(table, method, settings.seed)
     splits = table_folds(table, settings)
+    metric = score_metric(table, settings.metric)
+    check_folds(table, splits, metric)
     ks = counts_up_to(plan, settings.k_max)
     progress(f"The best features for every k up to {ks[-1]}")
     options = {name: plan.params[name] for name in _PATH_PARAMETERS if name in plan.params}
@@ -71,7 +73,7 @@ def find_path(
             plan,
             ks,
             splits,
-            metric=score_metric(table, settings.metric),
+            metric=metric,
             with_all=False,
             n_jobs=settings.n_jobs,
             progress=progress,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rowsparse import StabilitySelection, TopK, TopKCV, list_selectors, selector_info
+from rowsparse import RowBlocks, StabilitySelection, TopK, TopKCV, list_selectors, selector_info
 from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.state import fitted_attributes
 from tests.selectors.cases import FAST, documented, installed
@@ -61,7 +61,12 @@ def fits(cls: type) -> list[Any]:
     fast = QUICK.get(cls.__name__)
     if fast is None:
         fast = {"n_features_to_select": 2} | FAST.get(cls.__name__.lower(), {})
-    return [cls(**fast | more).fit(X, y) for more in ({}, *SETTINGS.get(cls.__name__, []))]
+    fitted = [cls(**fast | more).fit(X, y) for more in ({}, *SETTINGS.get(cls.__name__, []))]
+    if hasattr(cls, "fit_moments"):
+        fitted.append(cls(**fast).fit(RowBlocks(lambda: [(X[i::2], y[i::2]) for i in range(2)])))
+    if hasattr(cls, "partial_fit"):
+        fitted.append(cls(**fast).partial_fit(X, y))
+    return fitted
 
 
 @pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*non-zero rows")

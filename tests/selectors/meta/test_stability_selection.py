@@ -22,85 +22,9 @@ from sklearn.feature_selection import (
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from rowsparse import StabilitySelection, TopK, TopKCV, stability
-from rowsparse.selectors.meta.stability_selection import draw_groups, wilson_interval
+from rowsparse import Moments, StabilitySelection, TopK, TopKCV, stability
+from rowsparse.selectors.meta.stability_selection import draw_groups
 from tests.selectors.cases import classes_of_two, numbers_of_three
-
-
-def naive_stability(Z):
-    """The estimator of Nogueira et al. and its variance, feature by feature."""
-    m, d = Z.shape
-    kbar = Z.sum() / m
-    spread = 0.0
-    for f in range(d):
-        p = sum(Z[i, f] for i in range(m)) / m
-        spread += m / (m - 1) * p * (1 - p) / d
-    scale = kbar / d * (1 - kbar / d)
-    phi = 1 - spread / scale
-    phis = []
-    for i in range(m):
-        k = Z[i].sum()
-        own = sum(Z[i, f] * Z[:, f].mean() for f in range(d)) / d
-        rest = phi / 2 * (2 * k * kbar / d**2 - k / d - kbar / d + 1)
-        phis.append((own - k * kbar / d**2 + rest) / scale)
-    return phi, 4 / m**2 * sum((p - np.mean(phis)) ** 2 for p in phis)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_stability_is_the_formula_of_the_paper(seed):
-    Z = np.random.default_rng(seed).random((12, 7)) < np.linspace(0.05, 0.9, 7)
-    phi, variance = naive_stability(Z.astype(float))
-    for confidence, z in ((0.95, 1.959964), (0.9, 1.644854)):
-        found = stability(Z, confidence)
-        margin = z * np.sqrt(variance)
-        np.testing.assert_allclose(found, (phi, phi - margin, phi + margin), rtol=1e-6)
-
-
-def test_stability_of_equal_sizes_is_the_mean_kuncheva_index():
-    rng = np.random.default_rng(0)
-    Z = np.array([rng.permutation(np.arange(10) < 3) for _ in range(6)])
-    pairs = [(Z[i] & Z[j]).sum() for i in range(6) for j in range(i)]
-    kuncheva = np.mean([(r - 9 / 10) / (3 - 9 / 10) for r in pairs])
-    assert stability(Z).value == pytest.approx(kuncheva)
-
-
-def test_stability_is_one_for_identical_supports_and_zero_for_random_ones():
-    same = np.tile(np.arange(10) < 3, (5, 1))
-    assert stability(same) == pytest.approx((1.0, 1.0, 1.0))
-    assert stability(np.ones((4, 3))).value == 1.0
-    rng = np.random.default_rng(1)
-    found = stability([rng.permutation(np.arange(50) < 10) for _ in range(400)])
-    assert abs(found.value) < 0.01
-    assert found.lower < found.value < found.upper
-    opposite = stability([[1, 0], [0, 1]])
-    assert opposite.value == pytest.approx(-1.0)
-
-
-def test_stability_interval_holds_the_stability():
-    shares = np.linspace(0.05, 0.95, 20)
-    mean = shares.mean()
-    truth = 1 - np.mean(shares * (1 - shares)) / (mean * (1 - mean))
-    rng = np.random.default_rng(2)
-    inside = 0
-    for _ in range(200):
-        found = stability(rng.random((100, 20)) < shares)
-        inside += found.lower <= truth <= found.upper
-    assert 0.9 <= inside / 200 <= 0.99
-
-
-@pytest.mark.parametrize(
-    ("supports", "message"),
-    [([[1, 0]], "at least two rows"), ([1, 0], "at least two rows"), ([[2, 0], [1, 0]], "only")],
-)
-def test_stability_refuses_what_are_no_supports(supports, message):
-    with pytest.raises(ValueError, match=message):
-        stability(supports)
-
-
-def test_wilson_interval_solves_its_equation():
-    lower, upper = wilson_interval(np.array([30]), 100)[0]
-    for p in (lower, upper):
-        assert abs(0.3 - p) == pytest.approx(1.959964 * np.sqrt(p * (1 - p) / 100), rel=1e-6)
 
 
 def test_frequencies_are_those_of_the_supports():
@@ -274,6 +198,27 @@ def test_stability_selection_refuses_bad_input(options, error, message):
     options = {"selector": SelectKBest(k=1), "n_subsamples": 2} | options
     with pytest.raises(error, match=message):
         StabilitySelection(**options).fit(X, y)
+
+
+def test_subsamples_of_moments_are_choices_of_their_parts():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((160, 10))
+    y = X[:, 0] + X[:, 1] + rng.standard_normal(160)
+    parts = [Moments().update(X[i::8], y[i::8]) for i in range(8)]
+    selector = StabilitySelection(TopK(2), n_subsamples=12, random_state=0)
+    found = selector.fit_moments(parts)
+    # The same draws, of parts, with the samples themselves.
+    state = np.random.RandomState(0)
+    drawn = [np.sort(state.permutation(8)[:4]) for _ in range(12)]
+    for support, chosen in zip(found.supports_, drawn, strict=True):
+        rows = np.flatnonzero(np.isin(np.arange(160) % 8, chosen))
+        expected = TopK(2, random_state=0).fit(X[rows], y[rows]).support_
+        np.testing.assert_array_equal(support, expected)
+    assert found.n_features_in_ == 10
+    with pytest.raises(ValueError, match="subsamples need 4"):
+        selector.fit_moments(parts[:3])
+    with pytest.raises(TypeError, match="has no fit_moments: RFE needs"):
+        StabilitySelection(RFE(LinearRegression())).fit_moments(parts)
 
 
 def test_groups_are_drawn_together() -> None:

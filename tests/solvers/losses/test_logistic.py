@@ -132,3 +132,16 @@ def test_constant_labels_are_left_out_and_predicted_with_certainty():
     assert np.all(outer < 1e-14)
     assert b[1] == 0.5
     assert VaryingLabels.of(Y, False).varying.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("size", [1e-7, 1e8])
+def test_the_fit_does_not_depend_on_the_magnitude_of_columns(size):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 4))
+    Y = (X[:, :1] + rng.standard_normal((30, 1)) > 0.3).astype(float)
+    loss = LogisticLoss(plain(X), Y, np.ones(30), True)
+    usual = loss.fit(X, ridge=0.5, tol=1e-12)
+    scaled = loss.fit(size * X, ridge=0.5 * size**2, tol=1e-12)
+    assert scaled.objective == pytest.approx(usual.objective, rel=1e-9)
+    np.testing.assert_allclose(scaled.W * size, usual.W, rtol=1e-5)
+    np.testing.assert_allclose(scaled.b, usual.b, rtol=1e-5)

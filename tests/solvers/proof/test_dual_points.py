@@ -12,7 +12,7 @@ from rowsparse.solvers.proof.dual_points import DualPoints
 from .problems import logistic_oracle, random_labels
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_any_predictions_bound_every_choice(seed):
     rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ from rowsparse.solvers.proof import logistic_candidates as module
 from .problems import logistic_candidates, logistic_oracle, random_labels
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_the_bound_of_any_coefficients_is_below_every_choice(seed):
     rng = np.random.default_rng(seed)

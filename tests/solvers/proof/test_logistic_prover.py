@@ -33,7 +33,7 @@ def proven(X, Y, k, ridge, omega=None, intercept=True, *, include=(), exclude=()
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_proof_equals_enumeration_and_its_bound_is_never_above(seed):
     rng = np.random.default_rng(seed)

@@ -125,6 +125,12 @@ classes_ : array
     The classes, for classification.
 {columns}
 """,
+    "streamed": """
+moments_ : Moments
+    After ``partial_fit``: the statistics of all blocks so far.
+n_passes_ : int
+    After a fit from :class:`RowBlocks`: how often they were read.
+""",
     "columns": """
 n_features_in_ : int
     Number of columns of X.

@@ -44,6 +44,8 @@ class LinearProblem:
         How parameters and results, by name, grow with the units of X and y.
     n_samples : float
         The sum of the weights.
+    target_mean : array of shape (c,) or None
+        What was taken off Y already, where the intercept is projected out; None if nothing was.
     """
 
     design: Design
@@ -56,6 +58,7 @@ class LinearProblem:
     monitor: Monitor
     dimensions: dict[str, Dimension]
     n_samples: float
+    target_mean: Array | None = None
 
     @property
     def x_unit(self) -> float:
@@ -107,6 +110,8 @@ class LinearProblem:
         projected out, so that the loss is ||Y - ZW||_F^2. The design is centred already if there
         is an intercept.
         """
+        if self.target_mean is not None:
+            return self, self.target_mean
         n, c = self.Y.shape
         weights = np.ones(n) if self.weights is None else self.weights
         Y, mean = self.Y, np.zeros(c)

@@ -16,6 +16,7 @@ from rowsparse._compat import CallbackSupportMixin, finish_callbacks, with_callb
 from rowsparse._parameters import Allowed, OneOf
 from rowsparse.rows import top_rows
 from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.moments import MomentsSample, moments_problem
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.problem import LinearProblem, linear_problem, why_singular
 from rowsparse.selectors.base.ranges import Dimension
@@ -24,6 +25,7 @@ from rowsparse.selectors.base.state import forget_last_fit, unchanged_on_error
 from rowsparse.selectors.base.support import SupportMixin
 from rowsparse.solvers.filters.relevance import AGGREGATES
 from rowsparse.solvers.solution import Solution, ranking_from_scores, relative_gap
+from rowsparse.streams import RowBlocks
 from rowsparse.targets import Targets
 
 
@@ -52,6 +54,11 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
 
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         """Check the input of fit."""
+        if isinstance(X, RowBlocks):
+            raise TypeError(
+                f"{type(self).__name__} needs all samples at once and cannot be fitted from "
+                "RowBlocks: use a selector with fit_moments, such as TopK."
+            )
         return read_sample(self, X, y, sample_weight)
 
     def _number_to_select(self, d: int) -> int:
@@ -59,7 +66,7 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
         return number_to_select(self.n_features_to_select, d)
 
     @abstractmethod
-    def _select(self, sample: Sample) -> None:
+    def _select(self, sample: Sample | MomentsSample) -> None:
         """Choose features and set the fitted attributes."""
 
     def _set_choice(
@@ -122,14 +129,15 @@ class LinearSelector(BaseSelector):
     class_weight: Any
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Select features.
 
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
             Training data. float32 and sparse data are used as they are, and so are torch tensors
-            and CuPy arrays on a GPU.
+            and CuPy arrays on a GPU. Selectors with ``fit_moments`` also take
+            :class:`RowBlocks`, which bring their own y.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Class labels, 0/1 label indicators (dense or sparse), or numbers.
         sample_weight : array-like of shape (n_samples,), optional
@@ -141,7 +149,7 @@ class LinearSelector(BaseSelector):
         """
         return self._fit(X, y, sample_weight)
 
-    def _select(self, sample: Sample) -> None:
+    def _select(self, sample: Sample | MomentsSample) -> None:
         problem = self._problem(sample)
         try:
             solution = self._solve(problem)
@@ -158,15 +166,16 @@ class LinearSelector(BaseSelector):
         self._set_choice(solution.scores, support, varies, solution.scores, problem.targets)
         self._set_convergence(solution.n_iter, solution.converged)
 
-    def _problem(self, sample: Sample) -> LinearProblem:
-        return linear_problem(
-            sample,
-            standardize=self.standardize,
-            clip=self.clip,
-            fit_intercept=self.fit_intercept,
-            objective_power=self._objective_power(),
-            dimensions=self._dimensions(),
-        )
+    def _problem(self, sample: Sample | MomentsSample) -> LinearProblem:
+        options: dict[str, Any] = {
+            "standardize": self.standardize,
+            "fit_intercept": self.fit_intercept,
+            "objective_power": self._objective_power(),
+            "dimensions": self._dimensions(),
+        }
+        if isinstance(sample, MomentsSample):
+            return moments_problem(sample, **options)
+        return linear_problem(sample, clip=self.clip, **options)
 
     def _objective_power(self) -> int:
         """With which power of the residuals the objective grows: 1 or 2."""
@@ -293,7 +302,7 @@ class ScoreSelector(BaseSelector):
         """
         return self._fit(X, y)
 
-    def _select(self, sample: Sample) -> None:
+    def _select(self, sample: Sample | MomentsSample) -> None:
         scored = self._score(sample)
         if not scored.varies.any():
             raise ValueError(ALL_CONSTANT)
@@ -309,7 +318,7 @@ class ScoreSelector(BaseSelector):
             self._set_convergence(scored.n_iter, scored.converged)
 
     @abstractmethod
-    def _score(self, sample: Sample) -> ScoredFeatures:
+    def _score(self, sample: Any) -> ScoredFeatures:
         """Score the features, or choose among them."""
 
 

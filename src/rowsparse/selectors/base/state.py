@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 # scikit-learn's check of X sets these, or removes them, itself.
-_SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
+SET_BY_VALIDATION = ("n_features_in_", "feature_names_in_")
 
 
 def fitted_attributes(estimator: Any) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def fitted_attributes(estimator: Any) -> dict[str, Any]:
 
 def forget_last_fit(estimator: Any) -> None:
     """Delete the fitted attributes, except those that the check of X sets."""
-    for name in fitted_attributes(estimator).keys() - _SET_BY_VALIDATION:
+    for name in fitted_attributes(estimator).keys() - SET_BY_VALIDATION:
         delattr(estimator, name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rowsparse._arrays import Mask
 from rowsparse.selectors.base.device import is_foreign, put_columns, take_columns
+from rowsparse.selectors.base.summary import summary_html
 from rowsparse.targets import TASKS
 
 
@@ -75,3 +77,18 @@ class SupportMixin(SelectorMixin):  # type: ignore[misc]
         tags.target_tags.multi_output = self.tasks != ("classification",)
         tags.target_tags.single_output = True
         return tags
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """For notebooks: scikit-learn's diagram, after a fit with a summary above it."""
+        diagram = super()._repr_html_
+        return lambda: self._summary() + str(diagram())
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._summary() + bundle["text/html"]
+        return bundle
+
+    def _summary(self) -> str:
+        return summary_html(self) if hasattr(self, "support_") else ""

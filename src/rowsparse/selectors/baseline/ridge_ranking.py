@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number
+from rowsparse.selectors.base.from_moments import FromMoments
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.selector import SquaredLossSelector
@@ -14,7 +15,7 @@ from rowsparse.solvers.solution import Solution
 
 
 @register("ridgeranking", kind="baseline", reference="Hoerl & Kennard 1970")
-class RidgeRanking(SquaredLossSelector):
+class RidgeRanking(FromMoments, SquaredLossSelector):
     """Rank features by their coefficients in a ridge regression on all of them.
 
     Minimises ||Y - XW - 1b'||_F^2 + ridge ||W||_F^2 in closed form and keeps the k rows of W with
@@ -34,6 +35,7 @@ class RidgeRanking(SquaredLossSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     scores_ : array of shape (n_features,)
         Row norms of the coefficients.
     {model}

@@ -9,35 +9,29 @@ from scipy.special import fdtrc
 
 from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Either, Flag, Number, OneOf
+from rowsparse.selectors.base.from_moments import FromMoments
+from rowsparse.selectors.base.moments import MomentsSample
 from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.base.selector import ScoredFeatures, WeightedScoreSelector
+from rowsparse.selectors.filters.sample_statistics import (
+    class_groups,
+    compared_labels,
+    explained_ratios,
+    joint_labels,
+)
 from rowsparse.selectors.registry import register
-from rowsparse.solvers.filters.class_statistics import GroupStatistics, group_statistics, members
-from rowsparse.solvers.filters.correlation import explained_ratio, varying_targets
+from rowsparse.solvers.filters.class_statistics import GroupStatistics
 from rowsparse.solvers.filters.relevance import Aggregate, aggregate_labels
 from rowsparse.solvers.filters.univariate import (
     GroupPair,
     against_the_rest,
     between_and_within,
     by_score_then_between,
-    label_comparisons,
     pairs,
     scatter_ratio,
     t_values,
     varying,
 )
-
-
-def _compared_labels(sample: Sample) -> tuple[list[GroupPair], Array, GroupStatistics]:
-    """Every label that varies as a problem of two classes."""
-    found = label_comparisons(sample.X, sample.required_targets.Y, sample.weights)
-    if not found[0]:
-        raise ValueError("Every label of y is constant: there is nothing to tell apart.")
-    return found
-
-
-def _classes(sample: Sample) -> GroupStatistics:
-    return group_statistics(sample.X, members(sample.required_targets.Y), sample.weights)
 
 
 def _scored(
@@ -48,7 +42,7 @@ def _scored(
 
 
 @register("fstatistic", kind="filter", reference="Fisher 1925; Kong et al. 2012")
-class FStatistic(WeightedScoreSelector):
+class FStatistic(FromMoments, WeightedScoreSelector):
     """Analysis of variance of each feature: how far the means of the classes are apart.
 
     With n_j samples of class j, their mean m_j and the mean m of all, the score of a feature is
@@ -75,6 +69,7 @@ class FStatistic(WeightedScoreSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     scores_ : array of shape (n_features,)
         F; 0 for constant columns.
     {order}
@@ -104,6 +99,8 @@ class FStatistic(WeightedScoreSelector):
     """
 
     takes_device_arrays: ClassVar[bool] = True
+    needs_products = False
+
     allowed: ClassVar[Allowed] = {"multilabel": OneOf(("joint", "binary_relevance"))}
 
     def __init__(
@@ -121,9 +118,9 @@ class FStatistic(WeightedScoreSelector):
         self.task = task
         self.class_weight = class_weight
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
+    def _score(self, sample: Sample | MomentsSample) -> ScoredFeatures:
         if sample.required_targets.task == "classification":
-            groups = _classes(sample)
+            groups = class_groups(sample)
             return self._of_groups(groups, groups)
         if sample.required_targets.task == "regression":
             return self._of_numbers(sample)
@@ -139,32 +136,25 @@ class FStatistic(WeightedScoreSelector):
         pvalues = fdtrc(n_groups - 1, freedom, scores)
         return _scored(scores, scatter.between, everything, pvalues_=pvalues)
 
-    def _of_joint_labels(self, sample: Sample) -> ScoredFeatures:
-        groups = [rows for rows in members(sample.required_targets.Y) if rows.size]
-        if len(groups) < 2:
+    def _of_joint_labels(self, sample: Sample | MomentsSample) -> ScoredFeatures:
+        groups, everything = joint_labels(sample)
+        if groups.weight.size < 2:
             raise ValueError(
                 "multilabel='joint' needs at least two labels that some sample has: use "
                 "multilabel='binary_relevance'."
             )
-        everyone = np.arange(sample.required_targets.Y.shape[0])
-        found = group_statistics(sample.X, [everyone, *groups], sample.weights)
-        return self._of_groups(found.take(slice(1, None)), found.take([0]))
+        return self._of_groups(groups, everything)
 
-    def _of_single_labels(self, sample: Sample) -> ScoredFeatures:
-        comparisons, labels, everything = _compared_labels(sample)
+    def _of_single_labels(self, sample: Sample | MomentsSample) -> ScoredFeatures:
+        comparisons, labels, everything = compared_labels(sample)
         freedom = self._freedom(float(everything.weight[0]), 2)
         scatters = [comparison.scatters for comparison in comparisons]
         scores = freedom * np.array([scatter_ratio(scatter) for scatter in scatters])
         between = np.sum([scatter.between for scatter in scatters], axis=0)
         return self._aggregated(scores, labels, between, freedom, everything, sample)
 
-    def _of_numbers(self, sample: Sample) -> ScoredFeatures:
-        targets = varying_targets(sample.required_targets.Y, sample.weights)
-        if targets.size == 0:
-            raise ValueError("y is constant: there is nothing to predict.")
-        ratio, columns = explained_ratio(
-            sample.X, sample.required_targets.Y[:, targets], sample.weights
-        )
+    def _of_numbers(self, sample: Sample | MomentsSample) -> ScoredFeatures:
+        ratio, targets, columns = explained_ratios(sample)
         freedom = self._freedom(float(columns.weight[0]), 2)
         scores = freedom * ratio
         return self._aggregated(scores, targets, columns.scatter[0], freedom, columns, sample)
@@ -176,7 +166,7 @@ class FStatistic(WeightedScoreSelector):
         between: Array,
         freedom: float,
         everything: GroupStatistics,
-        sample: Sample,
+        sample: Sample | MomentsSample,
     ) -> ScoredFeatures:
         pvalues = np.ones((sample.required_targets.Y.shape[1], scores.shape[1]))
         pvalues[targets] = fdtrc(1, freedom, scores)
@@ -195,7 +185,7 @@ class FStatistic(WeightedScoreSelector):
 
 
 @register("fisherscore", kind="filter", reference="Duda et al. 2001")
-class FisherScore(WeightedScoreSelector):
+class FisherScore(FromMoments, WeightedScoreSelector):
     """Scatter of the class means over scatter within the classes, for each feature.
 
     With n_j samples of class j, their mean m_j and the mean m of all, the score of a feature is
@@ -216,6 +206,7 @@ class FisherScore(WeightedScoreSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     scores_ : array of shape (n_features,)
         The ratio above; 0 for constant columns.
     {order}
@@ -235,6 +226,7 @@ class FisherScore(WeightedScoreSelector):
 
     takes_device_arrays: ClassVar[bool] = True
     tasks: ClassVar[tuple[str, ...]] = ("classification", "multilabel")
+    needs_products = False
 
     def __init__(
         self,
@@ -249,12 +241,12 @@ class FisherScore(WeightedScoreSelector):
         self.task = task
         self.class_weight = class_weight
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
+    def _score(self, sample: Sample | MomentsSample) -> ScoredFeatures:
         if sample.required_targets.task == "classification":
-            groups = _classes(sample)
+            groups = class_groups(sample)
             scatter = between_and_within(groups)
             return _scored(scatter_ratio(scatter), scatter.between, groups)
-        comparisons, _, everything = _compared_labels(sample)
+        comparisons, _, everything = compared_labels(sample)
         scatters = [comparison.scatters for comparison in comparisons]
         scores = np.array([scatter_ratio(scatter) for scatter in scatters])
         between = np.sum([scatter.between for scatter in scatters], axis=0)
@@ -262,7 +254,7 @@ class FisherScore(WeightedScoreSelector):
 
 
 @register("ttest", kind="filter", reference="Student 1908; Welch 1947")
-class TTest(WeightedScoreSelector):
+class TTest(FromMoments, WeightedScoreSelector):
     """Student's t of each feature: the difference of two class means in standard errors.
 
     For two classes a and b with s_a^2 and s_b^2 the variances of the feature in them,
@@ -293,6 +285,7 @@ class TTest(WeightedScoreSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     scores_ : array of shape (n_features,)
         t; 0 for constant columns.
     {order}
@@ -319,6 +312,7 @@ class TTest(WeightedScoreSelector):
 
     takes_device_arrays: ClassVar[bool] = True
     tasks: ClassVar[tuple[str, ...]] = ("classification", "multilabel")
+    needs_products = False
 
     allowed: ClassVar[Allowed] = {
         "multiclass": OneOf(("pairwise_sum", "ovr_max", "ovr_mean", "first_two")),
@@ -345,13 +339,13 @@ class TTest(WeightedScoreSelector):
         self.task = task
         self.class_weight = class_weight
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
+    def _score(self, sample: Sample | MomentsSample) -> ScoredFeatures:
         if sample.required_targets.task == "multilabel":
-            comparisons, _, everything = _compared_labels(sample)
+            comparisons, _, everything = compared_labels(sample)
             values = np.abs(self._tested(comparisons, pooled=True))
             between = np.sum([comparison.scatters.between for comparison in comparisons], axis=0)
             return _scored(aggregate_labels(values, self.aggregate), between, everything)
-        groups = _classes(sample)
+        groups = class_groups(sample)
         return _scored(self._of_classes(groups), between_and_within(groups).between, groups)
 
     def _of_classes(self, groups: GroupStatistics) -> Array:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -19,96 +19,25 @@ from sklearn.utils.validation import validate_data
 
 from rowsparse._arrays import Array, Index, Mask, to_host
 from rowsparse._parameters import Allowed, Number, Such
-from rowsparse._validation import check_not_masked, check_number
+from rowsparse._validation import check_not_masked
+from rowsparse.moments import Moments
+from rowsparse.moments.parts import merged
 from rowsparse.selectors.base.device import refuse_device_arrays
 from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import COUNT, check_parameters
 from rowsparse.selectors.base.sample import number_to_select
 from rowsparse.selectors.base.support import SupportMixin
+from rowsparse.selectors.meta.stability_measure import stability, wilson_interval
 from rowsparse.selectors.topk.topk import TopK
+from rowsparse.streams import RowBlocks
+from rowsparse.streams.passes import gather_parts
 from rowsparse.targets import target_array
 
-_CONFIDENCE = 0.95
 _DISCRETE = ("binary", "multiclass")
-
-
-class Stability(NamedTuple):
-    """An estimate of stability: 1 for identical supports, 0 on average for random ones."""
-
-    value: float
-    lower: float
-    upper: float
-
-
-def stability(supports: Any, confidence: float = 0.95) -> Stability:
-    """How alike the supports are that a selector chose on different samples.
-
-    With p_f the share of the m supports that have feature f, and kbar their mean size,
-
-        1 - mean_f(m / (m - 1) p_f (1 - p_f)) / (kbar / d (1 - kbar / d))
-
-    Parameters
-    ----------
-    supports : array-like of bool of shape (m, n_features)
-        One support a row, at least two; 0 and 1 will do.
-    confidence : float, default=0.95
-        Probability with which the interval holds the stability of the selector.
-
-    Returns
-    -------
-    Stability
-        ``value`` and the ends of its asymptotic confidence interval, ``lower`` and ``upper``.
-        Where all supports are empty, or all of them full, these are 1.
-
-    References
-    ----------
-    S. Nogueira, K. Sechidis, G. Brown. On the stability of feature selection algorithms.
-    Journal of Machine Learning Research 18, 2018.
-
-    Examples
-    --------
-    >>> stability([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]]).value
-    0.333...
-    """
-    check_number("confidence", confidence, low=0.0, high=1.0, low_open=True)
-    Z = _checked_supports(supports)
-    m, d = Z.shape
-    shares, sizes = Z.mean(axis=0), Z.sum(axis=1) / d
-    size = sizes.mean()
-    spread = size * (1 - size)
-    if spread == 0:
-        return Stability(1.0, 1.0, 1.0)
-    value = 1 - m / (m - 1) * np.mean(shares * (1 - shares)) / spread
-    influence = Z @ shares / d - sizes * size
-    influence += value / 2 * (2 * size * sizes - sizes - size + 1)
-    influence /= spread
-    error = 2 / m * np.sqrt(np.sum((influence - influence.mean()) ** 2))
-    margin = ndtri((1 + confidence) / 2) * error
-    return Stability(float(value), float(value - margin), float(value + margin))
-
-
-def _checked_supports(supports: Any) -> Array:
-    Z = np.asarray(supports)
-    if Z.ndim != 2 or Z.shape[0] < 2 or Z.shape[1] < 1:
-        raise ValueError(f"supports must be at least two rows of flags; got shape {Z.shape}.")
-    if Z.dtype.kind not in "biuf" or not np.isin(Z, (0, 1)).all():
-        raise ValueError("supports must hold only True and False, or 1 and 0.")
-    return Z.astype(np.float64)
-
-
-def wilson_interval(counts: Array, m: int, confidence: float = _CONFIDENCE) -> Array:
-    """Wilson's confidence interval for the probability of what happened ``counts`` of m times.
-
-    >>> wilson_interval(np.array([0, 5, 10]), 10).round(3)
-    array([[0.   , 0.278],
-           [0.237, 0.763],
-           [0.722, 1.   ]])
-    """
-    z2 = ndtri((1 + confidence) / 2) ** 2
-    shares = counts / m
-    centre = (shares + z2 / (2 * m)) / (1 + z2 / m)
-    margin = np.sqrt(z2 * (shares * (1 - shares) / m + z2 / (4 * m * m))) / (1 + z2 / m)
-    return np.clip(np.stack([centre - margin, centre + margin], axis=1), 0.0, 1.0)
+# Fewer parts leave too few different choices among them.
+_LEAST_PARTS = 4
+# Parts into which streamed samples are dealt.
+_STREAMED_PARTS = 20
 
 
 def _is_selector(value: Any) -> bool:
@@ -158,6 +87,8 @@ class StabilitySelection(
         would give.
     stability_, stability_interval_ : float, tuple of two floats
         The :func:`stability` of the supports and its 95 % confidence interval.
+    n_passes_ : int
+        After a fit from :class:`RowBlocks`: how often they were read.
     supports_ : array of bool of shape (n_subsamples, n_features)
         The features selected in each subsample.
     support_ : array of bool of shape (n_features,)
@@ -222,7 +153,7 @@ class StabilitySelection(
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            Training data.
+            Training data; or :class:`RowBlocks`, dealt into 20 parts for :meth:`fit_moments`.
         y : array-like, optional
             Whatever the selector takes.
         groups : array-like of shape (n_samples,), optional
@@ -235,20 +166,22 @@ class StabilitySelection(
         -------
         self
         """
-        check_parameters(self)
+        self._check()
+        if isinstance(X, RowBlocks):
+            task = getattr(self._inner, "task", "auto")
+            self.fit_moments(gather_parts(X, task, _STREAMED_PARTS))
+            self.n_passes_ = 1
+            return self
         refuse_device_arrays(self, X)
         X = to_host(X)
-        if self.threshold is not None and self.n_features_to_select is not None:
-            raise ValueError("Give threshold or n_features_to_select, not both.")
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
         if get_config()["enable_metadata_routing"] and fit_params:
             fit_params = dict(process_routing(self, "fit", **fit_params).selector.fit)
         selector = self._inner
         X, y, strata = _checked(selector, X, y)
         rng = check_random_state(self.random_state)
-        n, d = X.shape
         rows = [
-            draw(n, self.subsample, strata, rng)
+            draw(X.shape[0], self.subsample, strata, rng)
             if groups is None
             else draw_groups(groups, self.subsample, strata, rng)
             for _ in range(self.n_subsamples)
@@ -258,17 +191,56 @@ class StabilitySelection(
             delayed(_fit_one)(clone(selector), X, y, fit_params, part, seed)
             for part, seed in zip(rows, seeds, strict=True)
         )
-        supports = np.array([support for support, _ in fits])
-        ranks = np.mean([np.zeros(d) if rank is None else rank for _, rank in fits], axis=0)
-        self._set_fitted(X, supports, ranks)
+        self._set_fitted(fits)
+        validate_data(self, X, skip_check_array=True)
         return self
+
+    def fit_moments(self, parts: Iterable[Moments]) -> Self:
+        """Fit the selector on subsamples that are random choices of parts of the samples.
+
+        Parameters
+        ----------
+        parts : list of Moments
+            Of disjoint parts of the samples, as alike as random ones; at least 4. A subsample is
+            the share ``subsample`` of them.
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        parts = list(parts)
+        if len(parts) < _LEAST_PARTS:
+            raise ValueError(f"parts has {len(parts)} Moments: subsamples need {_LEAST_PARTS}.")
+        if not hasattr(self._inner, "fit_moments"):
+            name = type(self._inner).__name__
+            raise TypeError(f"selector has no fit_moments: {name} needs the samples themselves.")
+        rng = check_random_state(self.random_state)
+        chosen = [draw(len(parts), self.subsample, None, rng) for _ in range(self.n_subsamples)]
+        seeds = rng.randint(2**31 - 1, size=self.n_subsamples).tolist()
+        fits = [
+            _fit_moments(clone(self._inner), merged([parts[i] for i in drawn]), seed)
+            for drawn, seed in zip(chosen, seeds, strict=True)
+        ]
+        self._set_fitted(fits)
+        self.n_features_in_ = parts[0].n_features
+        if parts[0].feature_names is not None:
+            self.feature_names_in_ = parts[0].feature_names
+        return self
+
+    def _check(self) -> None:
+        check_parameters(self)
+        if self.threshold is not None and self.n_features_to_select is not None:
+            raise ValueError("Give threshold or n_features_to_select, not both.")
 
     @property
     def _inner(self) -> Any:
         return TopK() if self.selector is None else self.selector
 
-    def _set_fitted(self, X: Any, supports: Mask, ranks: Array) -> None:
+    def _set_fitted(self, fits: list[tuple[Mask, Array | None]]) -> None:
+        supports = np.array([support for support, _ in fits])
         m, d = supports.shape
+        ranks = np.mean([np.zeros(d) if rank is None else rank for _, rank in fits], axis=0)
         counts = supports.sum(axis=0)
         order = np.lexsort((ranks, -counts))
         if self.threshold is not None:
@@ -277,11 +249,10 @@ class StabilitySelection(
             k = int(np.floor(supports.sum() / m + 0.5))
         else:
             k = number_to_select(self.n_features_to_select, d)
-        validate_data(self, X, skip_check_array=True)
         self.supports_ = supports
         self.frequencies_ = counts / m
         self.frequency_intervals_ = wilson_interval(counts, m)
-        self.stability_, *interval = stability(supports, _CONFIDENCE)
+        self.stability_, *interval = stability(supports)
         self.stability_interval_ = tuple(interval)
         self.support_ = np.zeros(d, dtype=bool)
         self.support_[order[:k]] = True
@@ -388,14 +359,28 @@ def _fit_one(
     selector: Any, X: Any, y: Any, fit_params: dict[str, Any], rows: Index, seed: int
 ) -> tuple[Mask, Array | None]:
     """The support on some rows, and the rank of each feature if the selector ranks them."""
-    unset = [name for name in _random_states(selector) if selector.get_params()[name] is None]
-    selector.set_params(**dict.fromkeys(unset, seed))
+    _seed(selector, seed)
     n = X.shape[0]
     params = {
         name: _take(value, rows) if _is_per_sample(value, n) else value
         for name, value in fit_params.items()
     }
     selector.fit(_take(X, rows), None if y is None else y[rows], **params)
+    return _outcome(selector)
+
+
+def _fit_moments(selector: Any, moments: Moments, seed: int) -> tuple[Mask, Array | None]:
+    """The same on the samples of Moments."""
+    _seed(selector, seed)
+    return _outcome(selector.fit_moments(moments))
+
+
+def _seed(selector: Any, seed: int) -> None:
+    unset = [name for name in _random_states(selector) if selector.get_params()[name] is None]
+    selector.set_params(**dict.fromkeys(unset, seed))
+
+
+def _outcome(selector: Any) -> tuple[Mask, Array | None]:
     support = np.asarray(selector.get_support(), dtype=bool)
     return support, _ranks(selector, support.size)
 

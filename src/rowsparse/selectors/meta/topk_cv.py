@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
@@ -13,6 +14,8 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._arrays import Array, to_host
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
+from rowsparse.moments import Moments
+from rowsparse.moments.parts import merged
 from rowsparse.selectors.base.device import refuse_device_arrays
 from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters
@@ -28,9 +31,17 @@ from rowsparse.selectors.meta.cross_validation import (
     results_table,
     score_fold,
 )
+from rowsparse.selectors.meta.moments_validation import score_moments
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, as_path
-from rowsparse.selectors.topk.path_problem import PATH_LOSSES, PathProblem, path_problem
+from rowsparse.selectors.topk.path_problem import (
+    PATH_LOSSES,
+    PathProblem,
+    moments_path_problem,
+    path_problem,
+)
 from rowsparse.selectors.topk.topk import TopK
+from rowsparse.streams import RowBlocks
+from rowsparse.streams.passes import gather_parts
 
 
 def _is_cv(value: Any) -> bool:
@@ -115,6 +126,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         "split0_test_score", ...; for rule "ebic" the values "ebic" in place of scores.
     path_ : TopKPath
         For rule "ebic", the path at the chosen alpha.
+    n_passes_ : int
+        After a fit from :class:`RowBlocks`: how often they were read.
     {choice}
     scores_, objective_, history_, n_iter_, converged_, n_starts_
         As in :class:`TopK`, of the selection from all samples.
@@ -198,13 +211,13 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the number of features and select them.
 
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`TopK.fit`.
+            As in :meth:`TopK.fit`. From :class:`RowBlocks`, as :meth:`fit_moments` does.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, not of columns, for a splitter that keeps them together.
 
@@ -213,6 +226,11 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         check_parameters(self)
+        if isinstance(X, RowBlocks):
+            self._check_parts(self.cv)
+            self.fit_moments(gather_parts(X, self.task, self.cv))
+            self.n_passes_ = 1
+            return self
         require_targets(self, y)
         refuse_device_arrays(self, X)
         X = to_host(X)
@@ -226,13 +244,67 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         else:
             data = FoldData.of(validated_data(whole, X), y, sample_weight, prepared)
             scores = self._fold_scores(data, alphas, k_max, seed, groups)
-            ks = np.arange(prepared.smallest, k_max + 1)
-            i, j = choose(scores, alphas, one_std_err=self.rule == "one_std_err")
-            k, alpha = int(ks[j]), float(alphas[i])
-            found = {"cv_results_": results_table(scores, alphas, ks)}
+            k, alpha, found = self._by_scores(scores, alphas, prepared.smallest)
         final = self._topk(k, alpha, seed).fit(X, y, sample_weight)
         self._take(final, {"n_features_": k, "alpha_": alpha, **found})
         return self
+
+    def fit_moments(self, parts: Moments | Iterable[Moments]) -> Self:
+        """Choose the number of features and select them, from statistics of the samples.
+
+        The score is R^2, of classes and labels that of their indicators, because others need the
+        samples; it is the one that :meth:`fit` has for numbers.
+
+        Parameters
+        ----------
+        parts : list of Moments, or Moments for rule="ebic"
+            Of disjoint parts of the samples, at least as many as there are folds. With ``cv``
+            folds, the parts number i, i + cv, ... are the test samples of fold i.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        parts = [parts] if isinstance(parts, Moments) else list(parts)
+        total = merged(parts)
+        alphas = self._candidates()
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        selector = self._topk(1, alphas[0], seed)
+        prepared = moments_path_problem(selector, total)
+        k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
+        if self.rule == "ebic":
+            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
+        else:
+            self._check_parts(len(parts))
+            folds = [merged(parts[i :: self.cv]) for i in range(self.cv)]
+            scores = np.array(
+                [score_moments(selector, folds, i, alphas, k_max, seed) for i in range(self.cv)]
+            )
+            k, alpha, found = self._by_scores(scores, alphas, prepared.smallest)
+        final = self._topk(k, alpha, seed).fit_moments(total)
+        self._take(final, {"n_features_": k, "alpha_": alpha, **found})
+        return self
+
+    def _check_parts(self, n_parts: int) -> None:
+        """Refuse what needs samples, or more parts."""
+        if self.estimator is not None or self.scoring not in (None, "r2"):
+            raise ValueError(
+                "estimator and scoring need the samples themselves: from Moments, the score is "
+                "'r2' of the refitted regression."
+            )
+        if not isinstance(self.cv, numbers.Integral):
+            raise ValueError("cv must be a number of folds for Moments, whose parts are the folds.")
+        if n_parts < int(self.cv):
+            raise ValueError(f"parts has {n_parts} Moments, fewer than the cv={self.cv} folds.")
+
+    def _by_scores(
+        self, scores: Array, alphas: Array, smallest: int
+    ) -> tuple[int, float, dict[str, Any]]:
+        ks = np.arange(smallest, smallest + scores.shape[2])
+        i, j = choose(scores, alphas, one_std_err=self.rule == "one_std_err")
+        found = {"cv_results_": results_table(scores, alphas, ks)}
+        return int(ks[j]), float(alphas[i]), found
 
     def _topk(self, k: int, alpha: float, seed: int) -> TopK:
         """The selector for one k and alpha."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rowsparse.selectors.base.from_moments import FromMoments
 from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.selector import SquaredLossSelector
@@ -13,7 +14,7 @@ from rowsparse.solvers.sparse.cdlsr import cdlsr
 
 
 @register("cdlsr", kind="sparse", reference="Xu et al. 2023")
-class CDLSR(SquaredLossSelector):
+class CDLSR(FromMoments, SquaredLossSelector):
     """Least squares on exactly k features, by moving one feature at a time.
 
     Minimises ||Y - XW - 1b'||_F^2 over coefficient matrices with at most k non-zero rows. From
@@ -44,6 +45,7 @@ class CDLSR(SquaredLossSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     {row_norms_model}
     objective_ : float
         Squared loss at ``coef_``.

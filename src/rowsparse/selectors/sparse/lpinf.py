@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
+from rowsparse.selectors.base.from_moments import FromMoments
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.selector import SquaredLossSelector
@@ -14,7 +15,7 @@ from rowsparse.solvers.sparse.lpinf import Init, lpinf
 
 
 @register("lpinf", kind="sparse", reference="Kong & Ding 2014")
-class LpInf(SquaredLossSelector):
+class LpInf(FromMoments, SquaredLossSelector):
     """Least squares with the p-th power of each row's largest coefficient as the penalty.
 
     Minimises 1/2 ||Y - XW - 1b'||_F^2 + gamma * sum_j (max_k |w_jk|)^p with 0 <= p <= 1. For
@@ -47,6 +48,7 @@ class LpInf(SquaredLossSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     {row_norms_model}
     objective_ : float
         Value of the penalised problem.

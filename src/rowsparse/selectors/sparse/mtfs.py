@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
+from rowsparse.selectors.base.from_moments import FromMoments
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.selector import SquaredLossSelector
@@ -14,7 +15,7 @@ from rowsparse.solvers.sparse.mtfs import Penalty, mtfs
 
 
 @register("mtfs", kind="sparse", reference="Argyriou et al. 2007, Obozinski et al. 2010")
-class MTFS(SquaredLossSelector):
+class MTFS(FromMoments, SquaredLossSelector):
     """Least squares with an l2,1 penalty, to a certified duality gap.
 
     Minimises 1/2 ||Y - XW - 1b'||_F^2 + gamma ||W||_{2,1}, where ||W||_{2,1} = sum_j ||w_j||_2.
@@ -44,6 +45,7 @@ class MTFS(SquaredLossSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     {row_norms_model}
     objective_ : float
         Value of the problem solved, with scaled columns if ``standardize``.

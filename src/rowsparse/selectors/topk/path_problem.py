@@ -10,9 +10,12 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse._deadline import NO_DEADLINE
+from rowsparse.moments import Moments
 from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.moments import MomentsSample, read_moments
 from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.problem import LinearProblem
+from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.logistic import logistic_loss
 from rowsparse.selectors.topk.topk import TopK
@@ -194,7 +197,18 @@ class LogisticPathProblem(PathProblem):
 def path_problem(selector: TopK, X: Any, y: Any, sample_weight: Any) -> PathProblem:
     """What the selector, its parameters checked, would hand to its solver."""
     selector._check_combinations()
-    problem = selector._problem(selector._read(X, y, sample_weight))
+    return _path_problem(selector, selector._read(X, y, sample_weight))
+
+
+def moments_path_problem(selector: TopK, moments: Moments) -> PathProblem:
+    """The same for the samples of Moments."""
+    selector._check_combinations()
+    selector._check_moments()
+    return _path_problem(selector, read_moments(selector, moments))
+
+
+def _path_problem(selector: TopK, sample: Sample | MomentsSample) -> PathProblem:
+    problem = selector._problem(sample)
     d, names = problem.design.shape[1], getattr(selector, "feature_names_in_", None)
     asked = Constraints.of(selector.include, selector.exclude, selector.feature_groups, d, names)
     if selector.loss == "logistic":

@@ -10,7 +10,10 @@ from rowsparse._arrays import Index, Mask
 from rowsparse._compat import has_callbacks
 from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Flag, Number, OneOf
+from rowsparse.moments import Moments
+from rowsparse.selectors.base.from_moments import FromMoments
 from rowsparse.selectors.base.messages import warn_user
+from rowsparse.selectors.base.moments import read_moments
 from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
@@ -21,16 +24,18 @@ from rowsparse.selectors.topk.certification import Certification
 from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
 from rowsparse.selectors.topk.logistic import solve_logistic
 from rowsparse.selectors.topk.solution import no_proof, solution_of
+from rowsparse.selectors.topk.wide_stream import fit_wide
 from rowsparse.solvers.l21.robust import robust_topk
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.subset.search import SearchResult, search
+from rowsparse.streams import RowBlocks
 
 # Share of the objective of no features below which a fit is perfect.
 _PERFECT = 1e-10
 
 
 @register("topk", kind="sparse", reference="this library")
-class TopK(LinearSelector):
+class TopK(FromMoments, LinearSelector):
     """The best k features for ridge regression, by exact exchanges from many starts.
 
     Minimises ||Y - XW - 1b'||_F^2 + ridge ||W||_F^2 over coefficient matrices W with at most k
@@ -97,6 +102,7 @@ class TopK(LinearSelector):
     Attributes
     ----------
     {choice}
+    {streamed}
     scores_ : array of shape (n_features,)
         For a selected feature, how much the objective rises without it; for the others, on a
         scale below these, how much it would fall with them.
@@ -210,6 +216,16 @@ class TopK(LinearSelector):
             raise ValueError(
                 "certify is for loss='squared' and loss='logistic' without feature_groups."
             )
+
+    def _check_moments(self) -> None:
+        if self.loss != "squared":
+            raise ValueError(
+                f"loss={self.loss!r} needs the samples themselves: Moments are enough for "
+                "loss='squared' only."
+            )
+
+    def _select_wide(self, blocks: RowBlocks, moments: Moments) -> None:
+        fit_wide(self, blocks, read_moments(self, moments, needs_products=False))
 
     def _number_to_select(self, d: int) -> int:
         if self.feature_groups is None:

@@ -24,6 +24,7 @@ __all__ = [
     "against_the_rest",
     "between_and_within",
     "by_score_then_between",
+    "comparison_with_the_rest",
     "label_comparisons",
     "pairs",
     "scatter_ratio",
@@ -136,17 +137,36 @@ def label_comparisons(
     smaller = Y[:, labels] > 0
     smaller ^= (w @ smaller) * 2 > w.sum()
     groups = group_statistics(X, [np.arange(n), *members(smaller)], weights)
-    everything, total = groups.take([0]), groups.scatter[0]
+    everything = groups.take([0])
     comparisons = []
     for g in range(1, labels.size + 1):
-        size = (float(groups.weight[g]), float(w @ ~smaller[:, g - 1]))
-        # The mean of the rest follows from that of all.
-        difference = (groups.mean[g] - groups.mean[0]) * (w.sum() / size[1])
-        between = size[0] * size[1] / w.sum() * difference**2
-        rest = total - groups.scatter[g] - between
-        rest[rest <= _DIFFERENCE_NOISE * total] = 0.0
-        comparisons.append(GroupPair(difference, size, (groups.scatter[g], rest), everything.noise))
+        offset = groups.mean[g] - groups.mean[0]
+        size = float(groups.weight[g])
+        comparisons.append(comparison_with_the_rest(offset, size, groups.scatter[g], everything))
     return comparisons, labels, everything
+
+
+def comparison_with_the_rest(
+    offset: Array, size: float, scatter: Array, everything: GroupStatistics
+) -> GroupPair:
+    """A group with all other samples, whose statistics follow from those of all.
+
+    Parameters
+    ----------
+    offset : array of shape (d,)
+        The means of the group less those of all samples.
+    size : float
+        The weight of the group.
+    scatter : array of shape (d,)
+        The scatter of the group.
+    everything : GroupStatistics
+        All samples as one group.
+    """
+    n, total = float(everything.weight[0]), everything.scatter[0]
+    difference = offset * (n / (n - size))
+    rest = total - scatter - size * (n - size) / n * difference**2
+    rest[rest <= _DIFFERENCE_NOISE * total] = 0.0
+    return GroupPair(difference, (size, n - size), (scatter, rest), everything.noise)
 
 
 def t_values(pair: GroupPair, *, equal_var: bool, ddof: int) -> Array | None:

@@ -21,6 +21,8 @@ from rowsparse.solvers.proximal import Composite, largest_eigenvalue
 _GRAM_ROWS = 500
 # Condition number (of columns of unit norm) from which a refit takes columns for dependent.
 _REFIT_CONDITION = 1e10
+# Matrices with more rows than this are compressed first, by blocks of so many entries.
+_TALL, _QR_ENTRIES = 1 << 15, 1 << 15
 
 
 @dataclass(frozen=True)
@@ -147,18 +149,35 @@ def least_squares_fit(
 
 
 def _ridge_fit(X: Array, Y: Array, ridge: float) -> tuple[Array, float]:
+    n = len(X)
+    if n > _TALL:
+        X, Y = _compressed(X, Y)
     k = X.shape[1] if ridge > 0 else 0
     X = np.vstack([X, np.sqrt(ridge) * np.eye(k, X.shape[1])])
     target = np.vstack([Y, np.zeros((k, Y.shape[1]))])
     norms = np.linalg.norm(X, axis=0)
     norms[norms == 0] = 1.0
     V = lstsq(X / norms, target, cond=1 / _REFIT_CONDITION, lapack_driver="gelsy")[0]
-    rounding = (len(X) + 16) * float(np.finfo(np.float64).eps)
+    rounding = (n + k + 16) * float(np.finfo(np.float64).eps)
     error = rounding * (np.linalg.norm(target) + np.linalg.norm(V, axis=1).sum())
     V /= norms[:, None]
     left = float(np.linalg.norm(target - X @ V))
     # What rounding may have taken from it is added, so that it is not below the least possible.
     return V, (left + float(error)) ** 2 if left > 0 else 0.0
+
+
+def _compressed(X: Array, Y: Array) -> tuple[Array, Array]:
+    """R_X and R_Y of [X Y] = Q [R_X R_Y], by blocks of rows that stay in the cache."""
+    k, width = X.shape[1], X.shape[1] + Y.shape[1]
+    R = np.empty((0, width))
+    step = max(_QR_ENTRIES // width, 2 * width)
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        block = np.empty((len(R) + len(X[rows]), width), order="F")
+        block[: len(R)], block[len(R) :, :k], block[len(R) :, k:] = R, X[rows], Y[rows]
+        (R,) = qr(block, mode="r", overwrite_a=True, check_finite=False)
+        R = R[:width]
+    return R[:, :k], R[:, k:]
 
 
 def least_squares_objective(design: Design, Y: Array, S: Index, *, ridge: float = 0.0) -> float:

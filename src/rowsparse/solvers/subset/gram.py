@@ -100,9 +100,14 @@ def solve_positive(A_SS: Array, right: Array) -> Array:
 
 
 class GramRows:
-    """Rows of X'X on demand: the whole matrix where that pays, else the latest rows are kept."""
+    """Rows of X'X on demand: the whole matrix where that pays, else the latest rows are kept.
 
-    def __init__(self, design: Design, *, max_bytes: int | None = None) -> None:
+    ``n_expected`` rows are sure to be requested.
+    """
+
+    def __init__(
+        self, design: Design, *, max_bytes: int | None = None, n_expected: int = 0
+    ) -> None:
         n, d = design.shape
         self._design = design
         self.dtype = design_dtype(design)
@@ -110,9 +115,10 @@ class GramRows:
         self._all: Any = None
         self._kept: dict[int, Any] = {}
         row = self.dtype.itemsize * max(d, 1)
-        kept = max(_KEPT_BYTES, int(_KEPT_SHARE * n * row)) if max_bytes is None else max_bytes
+        kept = max(_KEPT_BYTES, int(_KEPT_SHARE * design.n_stored * self.dtype.itemsize))
+        kept = kept if max_bytes is None else max_bytes
         self._capacity = max(1, kept // row)
-        self._n_requested = 0
+        self._n_requested = n_expected if n * d >= _AHEAD_ENTRIES else 0
         limit = _GRAM_BYTES if max_bytes is None else max_bytes
         self._formable = (d <= n or d <= _SMALL_D) and 8 * d * d <= limit
         self._guesses = not self._formable and n * d >= _AHEAD_ENTRIES and d > _AHEAD
@@ -220,14 +226,16 @@ class GramProblem:
     total: float
 
     @classmethod
-    def of(cls, design: Design, Y: Array, *, ridge: float = 0.0) -> GramProblem:
-        """The problem with a centred design and centred targets Y."""
+    def of(
+        cls, design: Design, Y: Array, *, ridge: float = 0.0, n_expected: int = 0
+    ) -> GramProblem:
+        """The problem with a centred design and centred targets Y; see :class:`GramRows`."""
         diagonal = design.column_norms() ** 2 + ridge
         eps = machine_eps(design)
         share = eps**_NOTHING_LEFT
         B = np.ascontiguousarray(design.rmatmul(Y).T).T
         total = float(np.vdot(Y, Y))
-        gram = GramRows(design)
+        gram = GramRows(design, n_expected=n_expected)
         return cls(design, gram, B, diagonal, eps, share, share * diagonal, ridge, total)
 
     @cached_property

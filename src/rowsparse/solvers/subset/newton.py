@@ -138,8 +138,10 @@ class TargetModel:
             self.diagonal -= products[k] * self.mean
         self.A_SS = self.C[:, support] + ridge * np.eye(k)
         self.M = np.linalg.inv(_damped(self.A_SS.copy()))
-        self.T = self.M @ self.C
-        self.s = self.diagonal - np.einsum("ij,ij->j", self.C, self.T)
+        # Where all predictions are certain there is no curvature: such a model proposes nothing.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.T = self.M @ self.C
+            self.s = self.diagonal - np.einsum("ij,ij->j", self.C, self.T)
         self.useful = self.s > _NOTHING_LEFT * self.diagonal
 
     def addition_gains(self) -> Array:

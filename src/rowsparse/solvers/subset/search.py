@@ -115,7 +115,7 @@ def search(
         lexicographic order.
     """
     if problem is None:
-        problem = GramProblem.of(design, reduced_targets(Y), ridge=ridge)
+        problem = GramProblem.of(design, reduced_targets(Y), ridge=ridge, n_expected=k)
     rules = Rules.of(problem, k, include, exclude, _TOL, deadline)
     local = local_search(problem, rules, groups)
     outcome = run_starts(

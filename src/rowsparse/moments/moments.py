@@ -1,0 +1,357 @@
+"""Moments: weighted counts, means and products of X and y that add up over blocks of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from rowsparse._arrays import Array, Index
+from rowsparse._validation import (
+    check_choice,
+    check_finite_columns,
+    check_numeric_columns,
+    column_label,
+    one_sentence,
+)
+from rowsparse.moments.statistics import Statistics
+from rowsparse.moments.storage import Stored, read_moments_file, write_moments_file
+from rowsparse.moments.target_columns import TargetColumns
+from rowsparse.targets import TASKS, check_sample_weight, target_array
+
+__all__ = ["Moments", "checked_block"]
+
+# Larger values have squares that overflow when they are summed up.
+_LARGEST = 1e140
+
+
+class Moments:
+    """Statistics of samples from which many selectors can be fitted, gathered block by block.
+
+    They are the weighted count, the means of X and of the targets Y, and the sums of products of
+    deviations from these: X'X, X'Y and Y'Y; for classes and labels also the scatter of X within
+    each. All are float64, and each block is centred at its own mean first, so that large means
+    cost no digits. Their size is that of X'X, whatever the number of samples. The ``fit_moments``
+    of a selector selects from them as its ``fit`` does from all samples at once, to rounding.
+
+    Parameters
+    ----------
+    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
+        What y holds; "auto" follows scikit-learn's ``type_of_target`` for the first block, and
+        refuses a later one that does not fit. Classes may appear in any block.
+    products : bool, default=True
+        Whether X'X is kept. Without it there is enough for the filters (:class:`FStatistic`,
+        :class:`FisherScore`, :class:`TTest`), at any number of features.
+
+    Attributes
+    ----------
+    n_samples, n_features : int
+        Numbers of samples (of weight above 0) and of features; 0 before the first block.
+    weight : float
+        The sum of the sample weights.
+    task : str
+        The task; "auto" before the first block.
+    classes : array or None
+        The classes so far, for classification.
+    feature_names : array of str or None
+        The names of the columns, if the blocks have them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from rowsparse import Moments, TopK
+    >>> X, y = load_iris(return_X_y=True)
+    >>> moments = Moments()
+    >>> for start in range(0, 150, 50):
+    ...     moments = moments.update(X[start : start + 50], y[start : start + 50])
+    >>> moments
+    Moments(150 samples, 4 features, classification)
+    >>> TopK(2, random_state=0).fit_moments(moments).get_support(indices=True)
+    array([1, 3])
+    """
+
+    def __init__(self, task: str = "auto", *, products: bool = True) -> None:
+        check_choice("task", task, TASKS)
+        self._task = task
+        self._products = bool(products)
+        self._targets: TargetColumns | None = None
+        self._statistics: Statistics | None = None
+        self.feature_names: NDArray[Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"Moments({self.n_samples} samples, {self.n_features} features, {self.task})"
+
+    @property
+    def task(self) -> str:
+        return self._task if self._targets is None else self._targets.task
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        return None if self._targets is None else self._targets.classes
+
+    @property
+    def n_samples(self) -> int:
+        return 0 if self._statistics is None else self._statistics.n_rows
+
+    @property
+    def n_features(self) -> int:
+        return 0 if self._statistics is None else int(self._statistics.x_origin.size)
+
+    @property
+    def weight(self) -> float:
+        return 0.0 if self._statistics is None else self._statistics.weight
+
+    @property
+    def has_products(self) -> bool:
+        """Whether X'X is kept."""
+        return self._products
+
+    @property
+    def statistics(self) -> Statistics:
+        """The numbers themselves."""
+        if self._statistics is None:
+            raise ValueError("The Moments are of no samples: update them first.")
+        return self._statistics
+
+    @property
+    def targets(self) -> TargetColumns:
+        """What the targets are."""
+        if self._targets is None:
+            raise ValueError("The Moments are of no samples: update them first.")
+        return self._targets
+
+    def update(
+        self, X: Any, y: Any, sample_weight: Any = None, *, feature_names: Any = None
+    ) -> Self:
+        """Add a block of samples; one of no rows adds nothing.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array, dataframe} of shape (n_samples, n_features)
+            The samples. Sparse blocks are not made dense unless they are nearly so.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Class labels, 0/1 label indicators, or numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample; an integer weight equals repeating the sample.
+        feature_names : array of str of shape (n_features,), optional
+            The names of the columns, where X is no dataframe.
+
+        Returns
+        -------
+        self
+        """
+        values, names = checked_block(X, feature_names)
+        self._check_columns(values.shape[1], names)
+        if values.shape[0] == 0:
+            return self
+        y = target_array(y, values.shape[0])
+        weights = check_sample_weight(sample_weight, values.shape[0])
+        if weights is not None and np.any(weights == 0):
+            kept = np.flatnonzero(weights)
+            values, y, weights = values[kept], y[kept], weights[kept]
+        targets = TargetColumns.of(y, self._task) if self._targets is None else self._targets
+        self._add(values, y, weights, names, targets)
+        return self
+
+    def update_as(
+        self, X: Any, y: NDArray[Any], weights: Array | None, names: Any, whole: Moments
+    ) -> None:
+        """Add checked samples that are among those of ``whole``, which knows their task."""
+        targets = whole.targets if self._targets is None else self._targets
+        self._add(X, y, weights, names, targets.united(whole.targets))
+
+    def _add(
+        self, X: Any, y: Any, weights: Array | None, names: Any, targets: TargetColumns
+    ) -> None:
+        targets, Y = targets.encoded(y)
+        if np.abs(Y).max() > _LARGEST:
+            raise ValueError("y is too large for Moments: divide it by a power of ten.")
+        # From here on nothing can be refused: a block counts as a whole or not at all.
+        if self._statistics is None:
+            self._statistics = Statistics.empty(
+                X.shape[1], targets.width, products=self._products, grouped=targets.grouped
+            )
+        else:
+            self._widen(targets)
+        self._targets = targets
+        self.feature_names = names if self.feature_names is None else self.feature_names
+        self._statistics.add_rows(X, Y, weights)
+
+    def merge(self, other: Moments) -> Self:
+        """Add the statistics of other samples; the order of merging matters to rounding only.
+
+        Parameters
+        ----------
+        other : Moments
+            Not changed.
+
+        Returns
+        -------
+        self
+        """
+        if other._statistics is None:
+            return self
+        self._check_alike(other)
+        if self._statistics is None:
+            self._statistics, self._targets = other._statistics.copy(), other._targets
+        else:
+            self._widen(self.targets.united(other.targets))
+            self._statistics.merge(other._statistics_for(self.targets))
+        if self.feature_names is None:
+            self.feature_names = other.feature_names
+        return self
+
+    def subtract(self, part: Moments) -> Self:
+        """Take away the statistics of some of the samples.
+
+        What is left of a column that varies almost only in ``part`` has few digits: where that
+        matters, merge the other parts instead.
+
+        Parameters
+        ----------
+        part : Moments
+            Of samples that are among those of this one; not changed.
+
+        Returns
+        -------
+        self
+        """
+        if part._statistics is None:
+            return self
+        self._check_alike(part)
+        targets = self.targets.united(part.targets)
+        if targets.width > self.targets.width or part.n_samples >= self.n_samples:
+            raise ValueError(
+                "subtract takes away some of the samples of these Moments, but those given are of "
+                f"{part.n_samples} samples, not all of them among the {self.n_samples} here."
+            )
+        self.statistics.subtract(part._statistics_for(targets))
+        return self
+
+    def copy(self) -> Moments:
+        """A copy that can be updated independently."""
+        twin = Moments(self._task, products=self._products)
+        twin._targets, twin.feature_names = self._targets, self.feature_names
+        twin._statistics = None if self._statistics is None else self._statistics.copy()
+        return twin
+
+    def with_classes_of(self, other: Moments) -> Moments:
+        """These Moments with all classes of the others, for which there need be no samples."""
+        wider = Moments(self._task, products=self._products)
+        wider._targets = self.targets.united(other.targets)
+        wider._statistics = self._statistics_for(wider._targets)
+        wider.feature_names = self.feature_names
+        return wider
+
+    def only(self, columns: Index) -> Moments:
+        """The Moments of some columns of X, given by their sorted indices."""
+        part = Moments(self._task, products=self._products)
+        part._targets, part._statistics = self._targets, self.statistics.with_columns(columns)
+        part.feature_names = None if self.feature_names is None else self.feature_names[columns]
+        return part
+
+    # ------------------------------------------------------------------------- files
+    def save(self, path: str | Path) -> None:
+        """Write the statistics to an NPZ file, without pickle, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        """
+        stored = Stored(self._task, self.targets, self.statistics, self.feature_names)
+        write_moments_file(Path(path), stored)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Moments:
+        """Read what :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Moments
+        """
+        task, targets, statistics, names = read_moments_file(Path(path))
+        moments = cls(task, products=statistics.xx is not None)
+        moments._targets, moments._statistics = targets, statistics
+        moments.feature_names = names
+        return moments
+
+    # ------------------------------------------------------------------------- checks
+    def _widen(self, targets: TargetColumns) -> None:
+        """Make room for the targets of new blocks."""
+        self._statistics = self._statistics_for(targets)
+        self._targets = targets
+
+    def _statistics_for(self, targets: TargetColumns) -> Statistics:
+        if targets.width == self.targets.width:
+            return self.statistics
+        return self.statistics.with_targets(self.targets.positions(targets), targets.width)
+
+    def _check_columns(self, d: int, names: NDArray[Any] | None) -> None:
+        if self._statistics is not None and d != self.n_features:
+            raise ValueError(
+                f"X has {d} columns, but that of earlier blocks had {self.n_features}."
+            )
+        known = self.feature_names
+        if known is not None and names is not None and not np.array_equal(known, names):
+            j = int(np.flatnonzero(known != names)[0])
+            raise ValueError(
+                f"X has {names[j]!r} in column {j}, where earlier blocks had {known[j]!r}: bring "
+                "the columns into one order."
+            )
+
+    def _check_alike(self, other: Moments) -> None:
+        if self._products != other._products:
+            raise ValueError("Moments with products=True and products=False cannot be combined.")
+        if self._statistics is not None:
+            self._check_columns(other.n_features, other.feature_names)
+
+
+def checked_block(X: Any, feature_names: Any = None) -> tuple[Any, NDArray[Any] | None]:
+    """X as a finite float array or sparse matrix, and the names of its columns."""
+    check_numeric_columns(X)
+    try:
+        values = check_array(
+            X,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            input_name="X",
+        )
+    except (TypeError, ValueError) as error:
+        raise one_sentence("X", error) from None
+    names = getattr(X, "columns", feature_names)
+    if names is None or not all(isinstance(name, str) for name in names):
+        names = None
+    elif len(names) != values.shape[1]:
+        raise ValueError(f"X has {values.shape[1]} columns, but there are {len(names)} names.")
+    else:
+        names = np.asarray(names, dtype=object)
+    label = SimpleNamespace(columns=names)
+    check_finite_columns(values, label)
+    if values.dtype == np.float64:
+        _check_magnitude(values, label)
+    return values, names
+
+
+def _check_magnitude(values: Any, X: Any) -> None:
+    data = values.data if sp.issparse(values) else values
+    if data.size and max(float(data.max()), -float(data.min())) > _LARGEST:
+        largest = abs(values).max(axis=0)
+        largest = largest.toarray().ravel() if sp.issparse(largest) else largest
+        j = int(np.argmax(largest))
+        raise ValueError(
+            f"X has values in {column_label(X, j)} too large for Moments: divide it by a power of "
+            "ten."
+        )

@@ -1,0 +1,136 @@
+"""What selectors that need nothing but Moments have in common: fit_moments and partial_fit."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from sklearn.utils.validation import validate_data
+
+from rowsparse._compat import finish_callbacks, with_callbacks
+from rowsparse._validation import one_sentence
+from rowsparse.moments import Moments
+from rowsparse.selectors.base.moments import read_moments
+from rowsparse.selectors.base.parameters import check_parameters
+from rowsparse.selectors.base.selector import BaseSelector
+from rowsparse.selectors.base.state import SET_BY_VALIDATION, forget_last_fit, unchanged_on_error
+from rowsparse.streams import RowBlocks
+from rowsparse.streams.passes import gather
+
+__all__ = ["MAX_PRODUCTS", "FromMoments"]
+
+# Most columns for which X'X is gathered from a stream: it takes 3.2 GB.
+MAX_PRODUCTS = 20_000
+
+
+class FromMoments(BaseSelector):
+    """A selector that can be fitted from Moments, and so block by block."""
+
+    moments_: Moments
+
+    # Whether X'X is among what is needed.
+    needs_products: ClassVar[bool] = True
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        if not isinstance(X, RowBlocks):
+            return super()._fit(X, y, sample_weight)
+        if y is not None or sample_weight is not None:
+            raise ValueError("y and sample_weight come with the RowBlocks: pass nothing else.")
+        with unchanged_on_error(self):
+            check_parameters(self)
+            self._check_combinations()
+            self._check_moments()
+            before = X.n_passes
+            most = MAX_PRODUCTS if self.needs_products else 0
+            moments = gather(X, getattr(self, "task", "auto"), most_products=most)
+            if self.needs_products and not moments.has_products:
+                self._select_wide(X, moments)
+            else:
+                self._select(read_moments(self, moments))
+            self.__dict__.pop("dual_coef_", None)
+            self.n_passes_ = X.n_passes - before
+            finish_callbacks(self)
+        return self
+
+    def _select_wide(self, blocks: RowBlocks, moments: Moments) -> None:
+        """Select from too many columns for X'X, of which ``moments`` has no products."""
+        raise ValueError(
+            f"{type(self).__name__} needs X'X in memory, and the {moments.n_features} columns are "
+            f"more than {MAX_PRODUCTS}: use TopK, or FStatistic to choose some of them first."
+        )
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit_moments(self, moments: Moments) -> Self:
+        """Select features from statistics of the samples, as ``fit`` does from all of them.
+
+        Parameters
+        ----------
+        moments : Moments
+            The statistics; not changed.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            check_parameters(self)
+            self._check_combinations()
+            self._check_moments()
+            self._select(read_moments(self, moments))
+            # It has one entry a sample, and there are no samples.
+            self.__dict__.pop("dual_coef_", None)
+            finish_callbacks(self)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Add a block of samples to those of earlier calls.
+
+        Only their statistics are kept, as ``moments_``. The features are selected when one of the
+        fitted attributes is asked for, or ``transform`` or ``get_support``, from all samples so
+        far. ``fit`` and ``fit_moments`` begin anew.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            The block.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Class labels, 0/1 label indicators, or numbers. Classes may appear in any block.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample; an integer weight equals repeating the sample.
+
+        Returns
+        -------
+        self
+        """
+        first = "moments_" not in vars(self)
+        with unchanged_on_error(self):
+            check_parameters(self)
+            self._check_moments()
+            try:
+                validate_data(self, X, reset=first, skip_check_array=True)
+            except (TypeError, ValueError) as error:
+                raise one_sentence("X", error) from None
+            if first:
+                moments = Moments(getattr(self, "task", "auto"), products=self.needs_products)
+            else:
+                moments = self.moments_
+            moments.update(X, y, sample_weight)
+            forget_last_fit(self)
+            self.moments_ = moments
+        return self
+
+    def _check_moments(self) -> None:
+        """Refuse parameters with which more than Moments is needed."""
+
+    def __getattr__(self, name: str) -> Any:
+        fitted = name.endswith("_") and not name.startswith("_") and name not in SET_BY_VALIDATION
+        if fitted and "moments_" in vars(self) and "support_" not in vars(self):
+            self._select_from_blocks()
+            return getattr(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _select_from_blocks(self) -> None:
+        moments = self.__dict__.pop("moments_")
+        try:
+            self.fit_moments(moments)
+        finally:
+            self.moments_ = moments

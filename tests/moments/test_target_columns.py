@@ -1,0 +1,49 @@
+"""Targets that come in blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rowsparse.moments.target_columns import TargetColumns
+from rowsparse.targets import encode_targets
+
+
+def test_classes_grow_and_stay_sorted() -> None:
+    columns = TargetColumns.of(np.array(["b", "b"]), "auto")
+    columns, _ = columns.encoded(np.array(["b", "b"]))
+    wider, Y = columns.encoded(np.array(["abc", "b", "d"]))
+    assert wider.classes is not None
+    assert wider.classes.tolist() == ["abc", "b", "d"]
+    np.testing.assert_array_equal(Y, encode_targets(np.array(["abc", "b", "d"]), "auto").Y)
+    assert columns.positions(wider).tolist() == [1]
+
+
+def test_numbers_and_labels_are_taken_as_they_are() -> None:
+    numbers = np.array([[1.5, 2.0], [0.5, 1.0]])
+    columns = TargetColumns.of(numbers, "auto")
+    assert (columns.task, columns.width, columns.grouped) == ("regression", 2, False)
+    np.testing.assert_array_equal(columns.encoded(numbers)[1], numbers)
+    assert TargetColumns.of(np.array([0.5, 1.5]), "auto").single_output
+    assert TargetColumns.of(np.array([[0, 1], [1, 1]]), "auto").task == "multilabel"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ([1, 2], [1.5, 2.5], "pass task='regression'"),
+        ([1, 2], ["a", "b"], "of one kind"),
+        ([[0.5, 1.5], [2.5, 1.0]], [[0.5], [1.5]], "y has 1 columns"),
+        ([[0, 1], [1, 0]], [[0, 2], [1, 0]], "only 0 and 1"),
+    ],
+)
+def test_a_block_of_another_kind_is_refused(first: object, second: object, message: str) -> None:
+    columns = TargetColumns.of(np.array(first), "auto")
+    with pytest.raises(ValueError, match=message):
+        columns.encoded(np.array(second))
+
+
+def test_columns_of_other_tasks_are_not_united() -> None:
+    classes, numbers = (TargetColumns.of(np.array(y), "auto") for y in ([1, 2], [0.5, 1.5]))
+    with pytest.raises(ValueError, match="cannot be combined"):
+        classes.united(numbers)

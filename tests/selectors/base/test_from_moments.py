@@ -1,0 +1,208 @@
+"""Fits from Moments are those from all samples."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from rowsparse import RFS, Moments, TopK, get_selector, list_selectors, selector_info
+from rowsparse.selectors.base.from_moments import FromMoments
+
+NAMES = [name for name in list_selectors() if issubclass(selector_info(name).cls, FromMoments)]
+ATTRIBUTES = ("scores_", "coef_", "intercept_", "objective_", "pvalues_", "classes_")
+
+
+def made(name: str, **options: Any) -> Any:
+    fixed = {"random_state": 0} if selector_info(name).random else {}
+    return get_selector(name, 4, **fixed, **options)
+
+
+def data(task: str) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((120, 15)) + 20 * rng.random(15)
+    X[:, 11] = 2.5
+    numbers = X[:, :4] @ rng.standard_normal((4, 2)) + rng.standard_normal((120, 2))
+    # Sorted: the classes appear one after another.
+    y: Any = np.sort(np.digitize(numbers[:, 0], np.quantile(numbers[:, 0], [0.4, 0.8])))
+    X[:, 0] += y
+    if task == "multilabel":
+        y = (numbers > numbers.mean(axis=0)).astype(int)
+    elif task == "regression":
+        y = numbers
+    return X, y, rng.random(120) + 0.2
+
+
+def blockwise(selector: Any, X: Any, y: Any, w: Any) -> Any:
+    for start in range(0, 120, 35):
+        rows = slice(start, start + 35)
+        selector.partial_fit(X[rows], y[rows], None if w is None else w[rows])
+    return selector
+
+
+def test_every_method_with_a_squared_loss_and_the_tests_of_means_are_among_them() -> None:
+    assert sorted(NAMES) == [
+        "cdlsr",
+        "fisherscore",
+        "fstatistic",
+        "lpinf",
+        "mtfs",
+        "ridgeranking",
+        "topk",
+        "ttest",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("task", ["classification", "multilabel", "regression"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_blocks_give_the_answer_of_all_samples(name: str, task: str, weighted: bool) -> None:
+    if task not in selector_info(name).tasks:
+        pytest.skip("other targets")
+    X, y, w = data(task)
+    weights = w if weighted else None
+    whole = made(name).fit(X, y, weights)
+    parts = blockwise(made(name), X, y, weights)
+    np.testing.assert_array_equal(parts.get_support(), whole.get_support())
+    # MTFS and LpInf iterate to a tolerance.
+    rtol = 1e-4 if name in ("mtfs", "lpinf") else 1e-9
+    for attribute in ATTRIBUTES:
+        if hasattr(whole, attribute):
+            found, expected = getattr(parts, attribute), getattr(whole, attribute)
+            np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_centring_and_scaling_follow_from_the_products(
+    standardize: bool, fit_intercept: bool
+) -> None:
+    X, y, _ = data("regression")
+    options = {"standardize": standardize, "fit_intercept": fit_intercept}
+    whole = made("topk", **options).fit(X, y)
+    parts = made("topk", **options).fit_moments(Moments().update(X, y))
+    np.testing.assert_array_equal(parts.support_, whole.support_)
+    np.testing.assert_allclose(parts.objective_, whole.objective_, rtol=1e-9)
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-7, atol=1e-9)
+
+
+def test_values_of_extreme_magnitude_are_rescaled() -> None:
+    X, y, _ = data("regression")
+    whole = made("topk", standardize=False).fit(X * 2.0**200, y * 2.0**200)
+    moments = Moments().update(X * 2.0**200, y * 2.0**200)
+    parts = made("topk", standardize=False).fit_moments(moments)
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(parts.objective_, whole.objective_, rtol=1e-9)
+
+
+def test_a_certificate_needs_no_more_than_moments() -> None:
+    X, y, _ = data("classification")
+    whole = made("topk", certify=True).fit(X, y)
+    parts = made("topk", certify=True).fit_moments(Moments().update(X, y))
+    assert (parts.status_, whole.status_) == ("optimal", "optimal")
+    np.testing.assert_allclose(parts.lower_bound_, whole.lower_bound_, rtol=1e-6)
+
+
+def test_more_features_than_samples_and_sparse_blocks() -> None:
+    X = sp.random_array((60, 90), density=0.05, rng=np.random.default_rng(0), format="csr")
+    y = np.arange(60) % 3
+    whole, parts = made("topk").fit(X, y), made("topk")
+    for start in (0, 30):
+        parts.partial_fit(X[start : start + 30], y[start : start + 30])
+    np.testing.assert_array_equal(parts.support_, whole.support_)
+    np.testing.assert_allclose(parts.objective_, whole.objective_, rtol=1e-9)
+
+
+def test_partial_fit_is_a_fit_and_chooses_when_asked() -> None:
+    X, y, _ = data("classification")
+    selector = TopK(2, random_state=0)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(selector)
+    assert selector.partial_fit(X[:60], y[:60]) is selector
+    check_is_fitted(selector)
+    assert "support_" not in vars(selector)
+    assert selector.transform(X).shape == (120, 2)
+    first = selector.objective_
+    selector.partial_fit(X[60:], y[60:])
+    assert "support_" not in vars(selector)
+    assert selector.objective_ > first
+    assert pickle.loads(pickle.dumps(selector)).moments_.n_samples == 120
+    assert not hasattr(selector, "pvalues_")
+    assert not hasattr(clone(selector), "moments_")
+    assert not hasattr(selector.fit(X, y), "moments_")
+
+
+def test_a_refused_block_leaves_the_selector_as_it_was() -> None:
+    X, y, _ = data("classification")
+    selector = TopK(2, random_state=0).partial_fit(X, y)
+    support = selector.get_support()
+    for block, labels, message in (
+        (X[:, :3], y, "3 features"),
+        (X * np.nan, y, "NaN"),
+        (X, y[:5], "5 samples"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            selector.partial_fit(block, labels)
+    np.testing.assert_array_equal(selector.get_support(), support)
+    assert selector.moments_.n_samples == 120
+
+
+def test_one_class_is_too_few_when_the_choice_is_asked_for() -> None:
+    X, y, _ = data("classification")
+    selector = TopK(2, random_state=0).partial_fit(X[:20], np.zeros(20, dtype=int))
+    with pytest.raises(ValueError, match="only one class, 0"):
+        selector.get_support()
+    assert selector.partial_fit(X, y).get_support().sum() == 2
+
+
+def test_names_of_columns_are_those_of_the_blocks() -> None:
+    X, y, _ = data("classification")
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(15)])
+    selector = TopK(2, random_state=0).partial_fit(frame, y)
+    assert len(selector.get_feature_names_out()) == 2
+    with pytest.raises(ValueError, match="feature names"):
+        selector.partial_fit(frame[frame.columns[::-1]], y)
+
+
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        (TopK(2, loss="logistic"), "loss='squared' only"),
+        (TopK(2, clip=2.0), "clip needs the samples"),
+        (TopK(2, class_weight="balanced"), "class_weight cannot be applied"),
+        (TopK(2, task="regression"), "the Moments are for classification"),
+        (TopK(20, feature_groups=[0] * 3), "feature_groups"),
+    ],
+)
+def test_what_moments_cannot_do_is_said(selector: Any, message: str) -> None:
+    X, y, _ = data("classification")
+    moments = Moments().update(X, y)
+    with pytest.raises(ValueError, match=message):
+        selector.fit_moments(moments)
+    assert not hasattr(selector, "n_features_in_")
+
+
+def test_other_things_than_moments_and_other_selectors() -> None:
+    X, y, _ = data("classification")
+    with pytest.raises(TypeError, match=r"rowsparse\.Moments; got ndarray"):
+        TopK(2).fit_moments(X)
+    with pytest.raises(ValueError, match="products=True"):
+        TopK(2).fit_moments(Moments(products=False).update(X, y))
+    with pytest.raises(ValueError, match="takes targets for classification"):
+        made("ttest").fit_moments(Moments("regression").update(X, y))
+    assert not hasattr(RFS(2), "partial_fit")
+
+
+def test_no_dual_point_without_samples() -> None:
+    X, y, _ = data("regression")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not hasattr(made("mtfs").fit_moments(Moments().update(X, y)), "dual_coef_")

@@ -1,0 +1,89 @@
+"""Parquet and Arrow files in blocks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rowsparse import RowBlocks, TopK
+from rowsparse.streams import tables
+
+pytest.importorskip("pyarrow")
+
+rng = np.random.default_rng(0)
+FRAME = pd.DataFrame(rng.standard_normal((90, 6)), columns=list("abcdef"))
+FRAME["y"] = np.where(FRAME.a + FRAME.b > 0, "yes", "no")
+FRAME["w"] = rng.random(90) + 0.1
+EXPECTED = TopK(2, random_state=0).fit(FRAME[list("abcdef")], FRAME.y, FRAME.w)
+
+
+@pytest.mark.parametrize("form", ["parquet", "feather", "folder"])
+def test_files_give_the_answer_of_the_whole_table(form: str, tmp_path: Path) -> None:
+    path = tmp_path / f"table.{form}"
+    if form == "parquet":
+        FRAME.to_parquet(path, row_group_size=40)
+    elif form == "feather":
+        FRAME.astype({"y": "category"}).to_feather(path, compression="uncompressed")
+    else:
+        path.mkdir()
+        for i in range(3):
+            FRAME[i * 30 : i * 30 + 30].to_parquet(path / f"part{i}.parquet")
+    blocks = RowBlocks.from_table(path, "y", sample_weight="w", rows=25)
+    assert blocks.n_blocks == {"parquet": 4, "feather": 4, "folder": 6}[form]
+    found = TopK(2, random_state=0).fit(blocks)
+    assert found.get_feature_names_out().tolist() == EXPECTED.get_feature_names_out().tolist()
+    np.testing.assert_allclose(found.objective_, EXPECTED.objective_)
+
+
+def test_some_columns_and_several_targets(tmp_path: Path) -> None:
+    FRAME.astype({"a": "float32", "c": "float32"}).to_parquet(tmp_path / "t.parquet")
+    blocks = RowBlocks.from_table(tmp_path / "t.parquet", ["b", "d"], columns=["a", "c"])
+    _, (X, y, weights) = next(blocks.blocks())
+    assert (X.shape, X.dtype, y.shape, weights) == ((90, 2), np.float32, (90, 2), None)
+
+
+def test_missing_values_and_text_are_refused_by_block_and_name(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame = FRAME.copy()
+    frame.loc[60, "c"] = None
+    frame.to_parquet(path)
+    blocks = RowBlocks.from_table(path, "y", columns=list("abc"), rows=25)
+    with pytest.raises(ValueError, match="Block 2: X contains NaN in column 'c'"):
+        TopK(1).fit(blocks)
+    with pytest.raises(ValueError, match="Block 0: X: column 'y' is not numeric"):
+        TopK(1).fit(RowBlocks.from_table(path, "a"))
+
+
+def test_a_file_that_shrinks_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    FRAME.to_parquet(path)
+    blocks = RowBlocks.from_table(path, "y", sample_weight="w")
+    TopK(1).fit(blocks)
+    FRAME[:50].to_parquet(path)
+    with pytest.raises(ValueError, match="Block 0 is not as it was"):
+        TopK(1).fit(blocks)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ValueError, match="Block 0: "):
+        TopK(1).fit(blocks)
+
+
+def test_paths_and_columns_that_are_not_there(tmp_path: Path) -> None:
+    FRAME.to_parquet(tmp_path / "t.parquet")
+    for path, target, error, message in (
+        (tmp_path / "t.parquet", "z", ValueError, "no column 'z'"),
+        (tmp_path / "t.csv", "y", ValueError, "must end in"),
+        (tmp_path / "no.parquet", "y", FileNotFoundError, "There is no file"),
+    ):
+        with pytest.raises(error, match=message):
+            RowBlocks.from_table(path, target)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="has no files that end in"):
+        RowBlocks.from_table(tmp_path / "empty", "y")
+
+
+def test_the_extra_is_named() -> None:
+    with pytest.raises(ImportError, match=r'pip install "rowsparse\[stream\]"'):
+        tables.needed_module("no_such_module.at_all")
