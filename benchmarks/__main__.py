@@ -17,6 +17,7 @@ NAMES = (
     "search",
     "proofs",
     "passes",
+    "gpu",
     "scale",
     "accuracy",
     "logistic",

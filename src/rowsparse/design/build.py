@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rowsparse._arrays import Array
+from rowsparse._arrays import Array, on_device
 from rowsparse.design.clipped import clip_limits, clipped_design
 from rowsparse.design.dense import DenseDesign
+from rowsparse.design.device import DeviceDesign
 from rowsparse.design.protocol import Design, ImplicitDesign, Moments, binary_units
 from rowsparse.design.sparse import SparseDesign, canonical_as_held
 
@@ -76,7 +77,7 @@ def make_design(
            [ 1.,  0.]])
     """
     d = X.shape[1]
-    kind: type[ImplicitDesign] = SparseDesign if sp.issparse(X) else DenseDesign
+    kind = _kind(X)
     stored = canonical_as_held(X) if sp.issparse(X) else X
     raw = kind(stored, mean=None, inv_scale=np.ones(d))
     moments = raw.moments(weights)
@@ -104,6 +105,13 @@ def make_design(
         spread = moments.sd if center else np.hypot(moments.sd, moments.mean)
         design.set_column_norms(np.sqrt(X.shape[0]) * spread * inv_scale)
     return design, units
+
+
+def _kind(X: Any) -> type[ImplicitDesign]:
+    """The design for this kind of array."""
+    if sp.issparse(X):
+        return SparseDesign
+    return DeviceDesign if on_device(X) else DenseDesign
 
 
 def _implicit_is_unsafe(

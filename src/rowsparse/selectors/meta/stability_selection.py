@@ -17,15 +17,16 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index, Mask, to_host
 from rowsparse._parameters import Allowed, Number, Such
 from rowsparse._validation import check_not_masked
 from rowsparse.moments import Moments
 from rowsparse.moments.parts import merged
+from rowsparse.selectors.base.device import refuse_device_arrays
 from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import COUNT, check_parameters
 from rowsparse.selectors.base.sample import number_to_select
-from rowsparse.selectors.base.selector import SupportMixin
+from rowsparse.selectors.base.support import SupportMixin
 from rowsparse.selectors.meta.stability_measure import stability, wilson_interval
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.streams import RowBlocks
@@ -172,6 +173,8 @@ class StabilitySelection(
             self.fit_moments(gather_parts(X, task, _STREAMED_PARTS))
             self.n_passes_ = 1
             return self
+        refuse_device_arrays(self, X)
+        X = to_host(X)
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
         if get_config()["enable_metadata_routing"] and fit_params:
             fit_params = dict(process_routing(self, "fit", **fit_params).selector.fit)

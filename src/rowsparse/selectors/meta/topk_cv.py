@@ -12,15 +12,16 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from rowsparse._arrays import Array
+from rowsparse._arrays import Array, to_host
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
 from rowsparse.moments import Moments
 from rowsparse.moments.parts import merged
+from rowsparse.selectors.base.device import refuse_device_arrays
 from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.sample import require_targets, validated_data
-from rowsparse.selectors.base.selector import SupportMixin
 from rowsparse.selectors.base.state import fitted_attributes
+from rowsparse.selectors.base.support import SupportMixin
 from rowsparse.selectors.meta.cross_validation import (
     FoldData,
     FoldScorer,
@@ -236,6 +237,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             self.n_passes_ = 1
             return self
         require_targets(self, y)
+        refuse_device_arrays(self, X)
+        X = to_host(X)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         whole = self._topk(1, self.alpha, seed)
         prepared = path_problem(whole, X, y, sample_weight)
