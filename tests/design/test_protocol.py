@@ -17,7 +17,7 @@ from rowsparse.design import (
     direction_key,
     make_design,
 )
-from rowsparse.design.protocol import Moments, binary_units
+from rowsparse.design.protocol import ColumnMoments, binary_units
 
 from .cases import (
     CASES,
@@ -140,7 +140,9 @@ def test_columns_of_one_direction_have_one_key():
 def test_moments_are_corrected_by_the_error_of_a_first_mean():
     x = np.array([1.0, 2.0, 6.0])
     off = x.mean() - 2.5
-    found = Moments.corrected(*(np.array([v]) for v in (2.5, off, ((x - 2.5) ** 2).mean(), 4, 24)))
+    found = ColumnMoments.corrected(
+        *(np.array([v]) for v in (2.5, off, ((x - 2.5) ** 2).mean(), 4, 24))
+    )
     np.testing.assert_allclose(found.mean, 4 * x.mean())
     np.testing.assert_allclose(found.sd, 4 * x.std())
     assert not found.constant.any()

@@ -57,7 +57,7 @@ class TargetKind(StrEnum):
     regression = "regression"
 
 
-class Loss(StrEnum):
+class LossChoice(StrEnum):
     """What TopK minimises."""
 
     auto = "auto"
@@ -172,7 +172,7 @@ Alpha = Annotated[
     float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
 ]
 LossName = Annotated[
-    Loss | None,
+    LossChoice | None,
     typer.Option(
         "--loss",
         help="What TopK minimises; auto: logistic for classes and labels, squared for numbers.",

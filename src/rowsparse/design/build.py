@@ -12,7 +12,7 @@ from rowsparse._arrays import Array, on_device
 from rowsparse.design.clipped import clip_limits, clipped_design
 from rowsparse.design.dense import DenseDesign
 from rowsparse.design.device import DeviceDesign
-from rowsparse.design.protocol import Design, ImplicitDesign, Moments, binary_units
+from rowsparse.design.protocol import ColumnMoments, Design, ImplicitDesign, binary_units
 from rowsparse.design.sparse import SparseDesign, canonical_as_held
 
 # |mean| / sd above which implicit centring would lose too many digits; the limit is lower for a
@@ -115,7 +115,7 @@ def _kind(X: Any) -> type[ImplicitDesign]:
 
 
 def _implicit_is_unsafe(
-    dtype: np.dtype[Any], moments: Moments, inv_scale: Array, max_offset: float
+    dtype: np.dtype[Any], moments: ColumnMoments, inv_scale: Array, max_offset: float
 ) -> bool:
     """Whether centring or scaling on the fly would lose the digits that matter.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index, to_device
 from rowsparse.design.dense import DenseDesign
-from rowsparse.design.protocol import ImplicitDesign, Moments
+from rowsparse.design.protocol import ColumnMoments, ImplicitDesign
 
 
 class ClippedDesign(DenseDesign):
@@ -64,7 +64,7 @@ class ClippedDesign(DenseDesign):
         return product
 
 
-def clip_limits(moments: Moments, clip: float, dtype: np.dtype[Any]) -> Array:
+def clip_limits(moments: ColumnMoments, clip: float, dtype: np.dtype[Any]) -> Array:
     """Mean -/+ clip standard deviations, (2, d); infinite for constant columns.
 
     Limits beyond the range of floats are infinite: no value is beyond them either.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design.products import centred_gram
-from rowsparse.design.protocol import ImplicitDesign, Moments, binary_units
+from rowsparse.design.protocol import ColumnMoments, ImplicitDesign, binary_units
 
 # Entries of X that are converted, centred or multiplied at a time: 8 MB of float64.
 _BLOCK_ENTRIES = 1 << 20
@@ -93,7 +93,7 @@ class DenseDesign(ImplicitDesign):
                 rows = slice(top, min(top + height, n))
                 yield rows, columns, self._X[rows, columns]
 
-    def moments(self, weights: Array | None = None) -> Moments:
+    def moments(self, weights: Array | None = None) -> ColumnMoments:
         n, d = self.shape
         w = np.ones(n) if weights is None else weights
         origin = self._typical_row()
@@ -106,7 +106,7 @@ class DenseDesign(ImplicitDesign):
         if np.any(error**2 > square - error**2):
             origin = origin + error
             error, square, _ = self._sums(w, origin)
-        return Moments.corrected(origin, error, square, np.ones(d), largest)
+        return ColumnMoments.corrected(origin, error, square, np.ones(d), largest)
 
     def _typical_row(self) -> Array:
         """The mean of a few rows, with which sums of squares lose no digits to the means."""
@@ -127,7 +127,7 @@ class DenseDesign(ImplicitDesign):
                 np.maximum(largest[at], squares.max(axis=0), out=largest[at])
             return total / w.sum(), square / w.sum(), np.sqrt(largest) + np.abs(origin)
 
-    def _careful_moments(self, w: Array) -> Moments:
+    def _careful_moments(self, w: Array) -> ColumnMoments:
         """The moments where squares may leave the range of floats."""
         d = self.shape[1]
         largest = np.zeros(d)
@@ -143,7 +143,7 @@ class DenseDesign(ImplicitDesign):
             deviation = block / unit - mean
             error += w[rows] @ deviation
             square += w[rows] @ deviation**2
-        return Moments.corrected(mean, error / w.sum(), square / w.sum(), unit, largest)
+        return ColumnMoments.corrected(mean, error / w.sum(), square / w.sum(), unit, largest)
 
     def safe_copy(
         self, mean: Array | None, rest: Array | None, inv_scale: Array, unit: Array

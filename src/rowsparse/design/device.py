@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index, to_device, to_host, wide_dtype
-from rowsparse.design.protocol import ImplicitDesign, Moments, binary_units
+from rowsparse.design.protocol import ColumnMoments, ImplicitDesign, binary_units
 
 # Entries of X that are centred or converted at a time.
 _BLOCK_ENTRIES = 1 << 24
@@ -155,7 +155,7 @@ class DeviceDesign(ImplicitDesign):
         return self._xp.astype(self._X, self._wide)
 
     # ----------------------------------------------------------------------------- moments
-    def moments(self, weights: Array | None = None) -> Moments:
+    def moments(self, weights: Array | None = None) -> ColumnMoments:
         n, d = self.shape
         xp = self._xp
         w = np.ones(n) if weights is None else weights
@@ -170,7 +170,7 @@ class DeviceDesign(ImplicitDesign):
         if np.any(error**2 > square - error**2):
             origin = origin + error
             error, square = self._sums(w, origin, unit)
-        return Moments.corrected(origin, error, square, unit, largest)
+        return ColumnMoments.corrected(origin, error, square, unit, largest)
 
     def _typical_row(self, unit: Array) -> Array:
         """The mean of a few rows, with which sums of squares lose no digits to the means."""

@@ -19,7 +19,7 @@ _DENSE_EIGEN_SIZE = 300
 
 
 @dataclass(frozen=True)
-class Moments:
+class ColumnMoments:
     """Weighted moments of the columns of X: ``mean``, ``sd`` (ddof = 0) and largest modulus.
 
     ``mean + rest`` is the mean to more digits than one float64 holds.
@@ -33,7 +33,7 @@ class Moments:
     @classmethod
     def corrected(
         cls, mean: Array, error: Array, variance: Array, unit: Array, largest: Array
-    ) -> Moments:
+    ) -> ColumnMoments:
         """The moments from a first mean, how far it is off, and the variance around it."""
         sd = np.sqrt(np.maximum(variance - error**2, 0.0))
         rounded = mean + error
@@ -234,7 +234,7 @@ class ImplicitDesign(Design):
         """X[:, columns] as a new dense NumPy array of the design's dtype."""
 
     @abstractmethod
-    def moments(self, weights: Array | None = None) -> Moments:
+    def moments(self, weights: Array | None = None) -> ColumnMoments:
         """Weighted moments of the columns of X."""
 
     @abstractmethod

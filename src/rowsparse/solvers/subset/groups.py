@@ -225,7 +225,7 @@ def _removal_cost(state: SupportState, slots: slice) -> float:
     return float(np.vdot(V, np.linalg.solve(state.M[slots, slots], V)))
 
 
-class BlockState(Protocol):
+class GroupState(Protocol):
     """What the gains of groups need of a refitted problem on a support."""
 
     @property
@@ -268,7 +268,7 @@ class GroupBlocks:
             parts.append((which, features, A_gg))
         return cls(problem.share, len(groups), parts)
 
-    def residual_grams(self, state: BlockState) -> list[Array]:
+    def residual_grams(self, state: GroupState) -> list[Array]:
         """S_g of every group, in the order of ``parts``."""
         T, A_S = state.T, state.A_S
         # One product per group: A_Sg' T_g.
@@ -277,7 +277,7 @@ class GroupBlocks:
             for _, features, A_gg in self.parts
         ]
 
-    def gains(self, state: BlockState) -> Array:
+    def gains(self, state: GroupState) -> Array:
         """What adding each group would take off the objective of a state."""
         return self._gains(self.residual_grams(state), state.R)
 
