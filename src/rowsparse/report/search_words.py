@@ -31,8 +31,8 @@ __all__ = [
     "progress_sentence",
 ]
 
-# An objective that falls by a smaller share fell by rounding only.
-_ROUNDING = 1e-9
+# An objective that falls by a smaller share fell by rounding, or by a fit that went on.
+_ROUNDING = 1e-6
 
 
 def certificate_sentence(certificate: Certificate | None, k: int, method: str) -> str:
