@@ -92,10 +92,12 @@ def _by_forest(X: Array, y: Classes) -> NDArray[np.intp]:
 
 
 # ----------------------------------------------------------------------------- the folds
-def folds(data: Data, repeats: int) -> Iterator[tuple[Array, Classes, Array, Classes]]:
+def folds(
+    data: Data, repeats: int, n_folds: int = FOLDS
+) -> Iterator[tuple[Array, Classes, Array, Classes]]:
     """Training and test parts, standardised by the training part."""
     for repeat in range(repeats):
-        splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=repeat)
+        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=repeat)
         for train, test in splitter.split(data.X, data.y):
             scaler = StandardScaler().fit(data.X[train])
             X, X_test = scaler.transform(data.X[train]), scaler.transform(data.X[test])

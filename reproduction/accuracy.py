@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import RidgeClassifier
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+from sklearn.model_selection import (
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedShuffleSplit,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
@@ -93,7 +98,8 @@ def judged_curve(task: RunTask, X: Array, y: Array, kind: str) -> SelectionCurve
     """All k, folds and classifiers of one repetition.
 
     The options of the task are ``selector`` with its ``params``; ``ks``; ``estimators``;
-    ``protocol``; either ``folds`` or ``train_share`` with ``splits``; and, if wanted, the number of
+    ``protocol``; either ``folds``, perhaps with a number of ``shuffles`` that share a selection, or
+    ``train_share`` with ``splits``; and, if wanted, the number of
     ``trees`` of a forest and ``fold_limit``, seconds of the processor for one selection.
     """
     options = task.options
@@ -122,6 +128,9 @@ def judged_curve(task: RunTask, X: Array, y: Array, kind: str) -> SelectionCurve
 
 
 def _splitter(options: Mapping[str, Any], kind: str, seed: int) -> Any:
+    if "shuffles" in options:
+        repeated = RepeatedStratifiedKFold if kind == "classification" else RepeatedKFold
+        return repeated(n_splits=options["folds"], n_repeats=options["shuffles"], random_state=seed)
     if "folds" in options:
         return options["folds"]
     shuffled = StratifiedShuffleSplit if kind == "classification" else ShuffleSplit

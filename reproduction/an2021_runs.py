@@ -12,24 +12,14 @@ from sklearn.preprocessing import StandardScaler
 
 from reproduction.accuracy import accuracy_rows, accuracy_tasks
 from reproduction.declare import Contender, Declaration, Row, RunTask, Size
-from reproduction.problems import class_matrix, six_digits
+from reproduction.problems import class_matrix
 from rowsparse._arrays import Array, Index
 from rowsparse.datasets import load
-from rowsparse.design import Design, make_design
+from rowsparse.design import make_design
 from rowsparse.evaluation import redundancy, select_for_each
-from rowsparse.rows import (
-    huber_rows,
-    prox_dc,
-    prox_dc_published,
-    row_norms,
-    tail_norm,
-    top_rows,
-    unit_ball_rows,
-)
+from rowsparse.rows import row_norms
 from rowsparse.selectors import get_selector
-from rowsparse.solvers.losses.l21 import L21Loss, SmoothedL21Loss
-from rowsparse.solvers.proximal import Composite, Descent, nonmonotone_apg
-from rowsparse.solvers.solution import silent
+from rowsparse.solvers.losses.l21 import L21Loss
 
 DECLARED = Declaration("an2021")
 DATASETS = DECLARED.table("datasets")
@@ -46,23 +36,11 @@ CONTENDERS = DECLARED.contenders()
 OTHER_SETTINGS = DECLARED.contenders("settings")
 OBJECTIVE_CONTENDERS = DECLARED.contenders("objective")
 REDUNDANCY: dict[str, dict[str, Any]] = DECLARED.table("redundancy")
-REDUNDANCY_SETTING = REDUNDANCY[LARGER_RHO]
 ESTIMATORS = ("1-NN", "linear SVM")
 ACCURACY_KS = (1, 5, 10, 20, 30, 50)
 REDUNDANCY_KS = (5, 10, 20, 50)
 OBJECTIVE_KS = (10, 30)
 TRAIN_SHARE = 0.7
-# Announced for two of these, captioned with the other two.
-CONVERGENCE = ("yale", "isolet", "coil20", "usps")
-CONVERGENCE_K = 20
-# One change after the other, from what is printed to what the proofs ask for.
-STEPS = {
-    "printed": "as printed",
-    "operator": "exact operator",
-    "constant": "+ spectral L",
-    "margin": "+ τ = 1.05 L",
-}
-_POINTS = 40
 
 
 def _params(method: str, dataset: str, table: Mapping[str, Contender]) -> dict[str, Any]:
@@ -85,10 +63,14 @@ def _curve_tasks(experiment: str, table: dict[str, Contender], size: Size) -> li
             options["rho_share"] = RHO_SHARES[method]
         if dataset in ONE_SPLIT:
             return {**options, "train_share": 1.0 - 1.0 / folds, "splits": 1}
-        return {**options, "folds": folds}
+        if protocol == "honest":
+            return {**options, "folds": folds}
+        # One selection serves all shuffles of the folds.
+        shuffles = large_repeats if dataset in LARGE else size.repeats
+        return {**options, "folds": folds, "shuffles": shuffles}
 
-    shuffles = int(size.options.get("shuffles", 1))
-    return accuracy_tasks(experiment, size, DATASETS, table, plan, repeats=shuffles)
+    large_repeats = int(size.options.get("large_repeats", size.repeats))
+    return accuracy_tasks(experiment, size, DATASETS, table, plan, repeats=1)
 
 
 def curve_tasks(size: Size) -> list[RunTask]:
@@ -221,88 +203,3 @@ def refitted_value(Z: Array, Y: Array, support: Index, gamma: float) -> float:
     design, _ = make_design(Z, center=False, scale=False)
     loss = L21Loss.of(design, Y, None, fit_intercept=False)
     return loss.refit(support, penalty=gamma, tol=1e-5).objective
-
-
-# ------------------------------------------------------------------------- convergence
-def convergence_tasks(size: Size) -> list[RunTask]:
-    """One task a data set and step, and one for what the exact problem can reach."""
-    iterations = int(size.options.get("iterations", REDUNDANCY_SETTING["max_iter"]))
-    options = {"k": CONVERGENCE_K, "iterations": iterations}
-    return [
-        RunTask("convergence", dataset, step, options=options)
-        for dataset in filter(size.keeps, CONVERGENCE)
-        for step in (*STEPS, "corrected")
-    ]
-
-
-def smoothed_problem(smoothed: SmoothedL21Loss, k: int, rho: float, step: str) -> Composite:
-    """F_mu without an intercept: both norms smoothed, and one of the STEPS in place."""
-    design, mu = smoothed.loss.design, smoothed.mu
-    gamma = float(REDUNDANCY_SETTING["gamma"])
-    lipschitz = float(np.sum(design.column_norms() ** 2)) + design.shape[1] * gamma
-    if step in ("constant", "margin"):
-        lipschitz = design.spectral_norm() ** 2 + gamma
-
-    def prox(U: Array, length: float) -> Array:
-        if step == "printed":
-            return prox_dc_published(U, k, rho * length)
-        return prox_dc(U, k, 0.0, rho * length)
-
-    def value(W: Array, P: Array) -> float:
-        return smoothed.value(P) + gamma * float(huber_rows(row_norms(W), mu).sum())
-
-    return Composite(
-        product=design.matmul,
-        value=value,
-        gradient=lambda W, P: design.rmatmul(smoothed.gradient(P)) + gamma * unit_ball_rows(W / mu),
-        penalty=lambda W: rho * tail_norm(W, k),
-        prox=prox,
-        lipschitz=lipschitz / mu,
-    )
-
-
-def descent(design: Design, Y: Array, k: int, step: str, iterations: int) -> Descent:
-    """Algorithm 1 from W = 0 with one of the STEPS in place."""
-    smoothed = L21Loss.of(design, Y, None, fit_intercept=False).smoothed(REDUNDANCY_SETTING["mu"])
-    problem = smoothed_problem(smoothed, k, REDUNDANCY_SETTING["rho"], step)
-    return nonmonotone_apg(
-        problem,
-        np.zeros((design.shape[1], Y.shape[1])),
-        margin=1.05 if step == "margin" else 2.0,
-        tol=1e-7,
-        max_iter=iterations,
-        monitor=silent,
-    )
-
-
-def convergence_rows(task: RunTask) -> list[Row]:
-    """F_mu over the iterations and where they end, or what k features can reach."""
-    k, (Z, y) = task.options["k"], standardised(task.dataset)
-    Y = class_matrix(y)
-    gamma, rho = float(REDUNDANCY_SETTING["gamma"]), float(REDUNDANCY_SETTING["rho"])
-    row: Row = {"dataset": task.dataset, "method": task.method, "k": k}
-    if task.method == "corrected":
-        exact = {"gamma": gamma, "fit_intercept": False, "init": "forward", "tol": 1e-4}
-        convex = get_selector("rfs", k, **CONTENDERS["rfs gamma 1"].params).fit(Z, y)
-        row["bound"] = convex.objective_ * (1.0 - convex.gap_)
-        row["refitted"] = get_selector("nmapg", k, **exact).fit(Z, y).objective_
-        return [row]
-    design, _ = make_design(Z, center=False, scale=False)
-    run = descent(design, Y, k, task.method, task.options["iterations"])
-    first = descent(design, Y, k, task.method, 1)
-    norms = row_norms(run.W)
-    strongest = top_rows(norms, k)
-    fitted = float(row_norms(design.matmul(run.W) - Y).sum())
-    at = np.unique(np.geomspace(1, run.n_iter, _POINTS).round().astype(int))
-    return [
-        row
-        | {
-            "at": at.tolist(),
-            "values": six_digits(run.history[i - 1] for i in at),
-            "value": fitted + gamma * float(norms.sum()) + rho * tail_norm(run.W, k),
-            "rows": int(np.count_nonzero(norms)),
-            "strong_rows": int(np.count_nonzero(norms > 1e-3)),
-            "kept": int(np.isin(strongest, top_rows(row_norms(first.W), k)).sum()),
-            "refitted": refitted_value(Z, Y, np.sort(strongest), gamma),
-        }
-    ]

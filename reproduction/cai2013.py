@@ -11,12 +11,14 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from reproduction.accuracy import accuracy_rows, accuracy_tasks
 from reproduction.declare import Declaration, Experiment, Paper, Row, RunTask, Size, labels
-from reproduction.figures import Panels, Picture, curves
+from reproduction.figures import Line, Panels, Picture, curve_picture
 from reproduction.problems import class_matrix, constant_losses, mean_sd_by_k, six_digits
 from reproduction.sections import accuracy_section
 from reproduction.summaries import Means, matching, mean_and_sd, values_by
+from reproduction.tables import DASH
 from rowsparse._arrays import Array, Index
 from rowsparse.datasets import load
+from rowsparse.evaluation import PROTOCOLS
 from rowsparse.selectors import get_selector
 
 DECLARED = Declaration("cai2013")
@@ -38,8 +40,10 @@ DOUBLED = "rpfs plus-minus"
 FIFTHS = {"rpfs not stratified": "random", "rpfs redrawn": "redrawn"}
 _BLOCK = 10
 OWN = "rpfs published"
-# What the starts of a method end with, as columns of Table 2 and lines of Figure 3: the title, the
-# field of the rows, and the method.
+# Iterations that Figure 3 shows; the paper's runs have 1000.
+ITERATIONS = (1, 50, 100, 150, 200, 250, 300, 350, 400, 500, 600, 700, 800, 900, 1000)
+# What the starts of a method end with, as columns of Table 2: the title, the field of the rows, and
+# the method.
 ENDS = (
     ("RPFS, published", "objectives", OWN),
     ("its supports refitted", "refitted", OWN),
@@ -108,8 +112,10 @@ def objective_rows(task: RunTask) -> list[Row]:
         # What RPFS has before it swaps features: the refit on the support where the start ended.
         refitted = getattr(selector, "objectives_", [selector.objective_])[0]
         support = zlib.crc32(selector.get_support(indices=True).astype("<i8").tobytes())
-        runs.append((selector.objective_, refitted, *constant_losses(Y), support))
-    objectives, refits, best, mean, supports = zip(*runs, strict=True)
+        path = [selector.history_[min(i, selector.n_iter_) - 1] for i in ITERATIONS]
+        runs.append((selector.objective_, refitted, *constant_losses(Y), support, path))
+    objectives, refits, best, mean, supports, paths = zip(*runs, strict=True)
+    drawn = {"paths": [six_digits(path) for path in paths]} if task.method == OWN else {}
     return [
         {
             "dataset": task.dataset,
@@ -121,6 +127,7 @@ def objective_rows(task: RunTask) -> list[Row]:
             "objectives": six_digits(objectives),
             "refitted": six_digits(refits),
             "supports": list(supports),
+            **drawn,
         }
     ]
 
@@ -232,18 +239,69 @@ def _settings(rows: list[Row]) -> dict[str, Any]:
     return found
 
 
-def _start_picture(rows: list[Row]) -> Picture | None:
-    """Objectives of all starts in rising order: one panel a data set and k."""
+def _iteration_picture(rows: list[Row]) -> Picture | None:
+    """Mean and standard deviation over the starts by iteration, and where the others end."""
     panels: Panels = {}
     for dataset, title in DATASETS.items():
         for k in TABLE_KS:
-            for label, values in _ends(rows, dataset, k).items():
-                if values:
-                    share = 100 * (np.arange(len(values)) + 0.5) / len(values)
-                    line = (share.tolist(), sorted(values))
-                    panels.setdefault(f"{title}, k = {k}", {})[label] = line
-    draw = curves(panels, x="starts, %", y="objective", columns=4)
-    return Picture("cai2013-figure3", draw) if panels else None
+            own = matching(rows, dataset=dataset, k=k)
+            paths = np.array([path for row in own for path in row.get("paths", [])])
+            if paths.size:
+                mean, sd = paths.mean(axis=0), paths.std(axis=0)
+                lines = panels.setdefault(f"{title}, k = {k}", {})
+                lines["RPFS, published"] = Line(ITERATIONS, mean.tolist(), sd.tolist())
+                for end in ("RPFS, corrected", "TopK"):
+                    if values := _ends(own, dataset, k)[end]:
+                        level = float(np.mean(values))
+                        lines[end] = Line((ITERATIONS[0], ITERATIONS[-1]), (level, level))
+    if not panels:
+        return None
+    return curve_picture("cai2013-figure3", panels, x="iteration", y="objective", columns=4)
+
+
+def followed_starts(rows: list[Row]) -> list[int]:
+    """The least and the largest number of starts of a panel of Figure 3, if there are any."""
+    counts = [
+        sum(len(row.get("paths", [])) for row in matching(rows, dataset=dataset, k=k))
+        for dataset in DATASETS
+        for k in TABLE_KS
+    ]
+    kept = [count for count in counts if count]
+    return [min(kept), max(kept)] if kept else []
+
+
+def spreads(rows: list[Row]) -> list[tuple[str, list[float], list[float]]]:
+    """By data set: the standard deviations over the starts for rising k, printed and ours."""
+    found = []
+    for dataset, title in DATASETS.items():
+        ends = [_ends(rows, dataset, k)["RPFS, published"] for k in TABLE_KS]
+        if all(ends):
+            printed = [TABLE[dataset][k][1] for k in TABLE_KS]
+            found.append((title, printed, [float(np.std(values)) for values in ends]))
+    return found
+
+
+def few_features(rows: list[Row], estimator: str) -> list[list[str]]:
+    """In how many pairs of data set and k < 5 a method is above both MTFS and RFS, by protocol."""
+    lines = []
+    for protocol in PROTOCOLS:
+        means = {
+            cell: float(np.mean(values))
+            for cell, values in values_by(
+                rows, "accuracy", "dataset", "k", "method", protocol=protocol, estimator=estimator
+            ).items()
+        }
+        counts = []
+        for method in (OWN, "rpfs", "topk"):
+            pairs = [
+                (value, [means[d, k, rival] for rival in ("mtfs", "rfs")])
+                for (d, k, own), value in means.items()
+                if own == method and k < 5 and {(d, k, "mtfs"), (d, k, "rfs")} <= set(means)
+            ]
+            above = sum(value > max(rivals) for value, rivals in pairs)
+            counts.append(f"{above} of {len(pairs)}" if pairs else DASH)
+        lines.append([protocol, *counts])
+    return lines
 
 
 def _unmoved(found: Mapping[str, Means]) -> bool:
@@ -263,7 +321,12 @@ def _accuracy(rows: list[Row], estimator: str, title: str) -> dict[str, Any]:
     section = accuracy_section(
         f"cai2013-{name}", rows, DATASETS, LABELS, watched, estimator=estimator
     )
-    return {**section, "title": title, "unmoved": _unmoved(section["means"])}
+    return {
+        **section,
+        "title": title,
+        "unmoved": _unmoved(section["means"]),
+        "few": few_features(rows, estimator),
+    }
 
 
 def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
@@ -279,7 +342,9 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
         },
         "cells": _cells(table),
         "claims": claims(table),
-        "start_picture": _start_picture(table),
+        "iteration_picture": _iteration_picture(table),
+        "spreads": spreads(table),
+        "followed": followed_starts(table),
         "lung": lung(table),
         "datasets": DATASETS,
         "printed": TABLE,

@@ -26,7 +26,9 @@ def reproduce(
     only: Annotated[
         str | None, typer.Option(help="A single table or figure.", show_default=False)
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A trial of a minute or two.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A trial of a minute or two, on a page of its own.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="Folder for results and page.")] = Path(
         "docs/reproduction"
     ),
@@ -78,14 +80,15 @@ def _run(
 
             if retry:
                 store.forget_failures()
-            failed = run_paper(
+            run_paper(
                 paper, store, size, only=only, n_jobs=jobs, time_limit=task_limit, progress=show
             )
+            failed = len(store.failed())
             store.write_text(rows_file, [e.name for e in paper.experiments])
     if not rows_file.exists():
         raise ValueError(f"There is no {str(rows_file)!r} to rebuild the page from.")
     try:
-        page = write_page(paper, read_rows(rows_file), out)
+        page = write_page(paper, read_rows(rows_file), out, trial=quick)
     except KeyError as error:
         raise ValueError(
             f"{str(rows_file)!r} has rows without {error}: run the command without --rebuild, "

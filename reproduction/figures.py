@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reproduction.declare import Row
 from reproduction.summaries import values_by
+from rowsparse._text import joined
 from rowsparse.evaluation import PROTOCOLS
 
-# Where the points of a line are, and their values.
-Line = tuple[Sequence[float], Sequence[float]]
+
+class Line(NamedTuple):
+    """Where the points of a curve are, their values, and the lengths of their error bars."""
+
+    at: Sequence[float]
+    values: Sequence[float]
+    spread: Sequence[float] | None = None
+
+
 # By the title of a panel and the name of a line.
 Panels = dict[str, dict[str, Line]]
+# Curves whose points differ by less than this share of the panel's height hide each other.
+_HIDDEN = 0.005
 
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#000000")
 OWN_COLOUR = "#d62728"
@@ -25,10 +36,11 @@ _DPI = 110
 
 @dataclass(frozen=True)
 class Picture:
-    """The name of a file, and the function that draws it."""
+    """The name of a file, the function that draws it, and a sentence to add to its caption."""
 
     name: str
     draw: Callable[[Path], None]
+    note: str = ""
 
 
 def new_canvas(width: float, height: float) -> Any:
@@ -58,7 +70,7 @@ def method_panels(
 
     >>> rows = [{"dataset": "iris", "method": "rfs", "k": 2, "accuracy": 0.9}]
     >>> method_panels(rows, {"iris": "Iris"}, {"rfs": "RFS"})
-    {'Iris': {'RFS': ([2], [90.0])}}
+    {'Iris': {'RFS': Line(at=[2], values=[90.0], spread=None)}}
     """
     means = {
         cell: factor * float(np.mean(values))
@@ -70,7 +82,7 @@ def method_panels(
         for method, label in methods.items():
             points = {k: means[dataset, method, k] for k in ks if (dataset, method, k) in means}
             if points:
-                line = (list(points), list(points.values()))
+                line = Line(list(points), list(points.values()))
                 panels.setdefault(title, {})[label] = line
     return panels
 
@@ -84,10 +96,35 @@ def protocol_pictures(
 ) -> dict[str, Picture]:
     """A picture for each protocol that was run, from the panels of a protocol."""
     return {
-        protocol: Picture(f"{name}-{protocol}", curves(found, x="features", y=y, columns=columns))
+        protocol: curve_picture(f"{name}-{protocol}", found, x="features", y=y, columns=columns)
         for protocol in PROTOCOLS
         if (found := panels(protocol))
     }
+
+
+def coinciding(panels: Panels) -> dict[str, list[str]]:
+    """Pairs of curves that cannot be told apart, and the panels where this is so.
+
+    >>> line = Line([1, 2], [0.5, 0.7])
+    >>> coinciding({"Iris": {"MTFS": line, "SFS": line, "RFS": Line([1, 2], [0.5, 0.9])}})
+    {'MTFS and SFS': ['Iris']}
+    """
+    found: dict[str, list[str]] = {}
+    for title, lines in panels.items():
+        every = np.concatenate([np.asarray(line.values, dtype=float) for line in lines.values()])
+        least = _HIDDEN * float(np.ptp(every))
+        for (one, first), (other, second) in combinations(lines.items(), 2):
+            same = list(first.at) == list(second.at)
+            if same and np.max(np.abs(np.subtract(first.values, second.values))) <= least:
+                found.setdefault(f"{one} and {other}", []).append(title)
+    return found
+
+
+def curve_picture(name: str, panels: Panels, *, x: str, y: str, columns: int = 3) -> Picture:
+    """A picture of the panels, whose note names the curves that hide each other."""
+    hidden = [f"{pair} ({'; '.join(titles)})" for pair, titles in coinciding(panels).items()]
+    note = f"Curves that lie on each other: {joined(hidden)}." if hidden else ""
+    return Picture(name, curves(panels, x=x, y=y, columns=columns), note)
 
 
 def curves(panels: Panels, *, x: str, y: str, columns: int = 3) -> Callable[[Path], None]:
@@ -101,8 +138,11 @@ def curves(panels: Panels, *, x: str, y: str, columns: int = 3) -> Callable[[Pat
         names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
         handles = {}
         for axes, (title, lines) in zip(grid, panels.items(), strict=False):
-            for name, (at, values) in lines.items():
-                (handles[name],) = axes.plot(at, values, **_style(name, names.index(name)))
+            for name, line in lines.items():
+                style = _style(name, names.index(name))
+                if line.spread is not None:
+                    style |= {"yerr": line.spread, "capsize": 2.0, "elinewidth": 0.8}
+                handles[name] = axes.errorbar(line.at, line.values, **style)
             axes.set(title=title, xlabel=x, ylabel=y)
             axes.grid(alpha=0.3)
         for axes in grid[len(panels) :]:

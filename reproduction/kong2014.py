@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,16 +42,23 @@ VARIANTS = {"lpinf published": "published", "lpinf": "corrected"}
 NEAR = 0.05
 # Settings in the table, and those that are named where many fit.
 _SHOWN, _NAMED = 8, 4
-WATCHED = {"lpinf p = 0.1": "ℓp,∞ with p = 0.1", "lpinf p = 0.5": "ℓp,∞ with p = 0.5"}
+WATCHED = {"lpinf p = 0.25": "ℓp,∞ with p = 0.25", "lpinf p = 1": "ℓp,∞ with p = 1"}
+# Residues by least squares on the selected features, as printed, and of the penalised solution.
+PRINTED_KIND, PENALISED = "refitted", "penalised"
 
 
 class Setting(NamedTuple):
-    """What is not printed of Table 2."""
+    """A reading of Table 2; kind and intercept are printed, scaling and labels are not."""
 
     kind: str
     scaling: str
     labels: str
     intercept: bool
+
+    @property
+    def as_printed(self) -> bool:
+        """Whether the residue is the one that the paper defines."""
+        return self.kind == PRINTED_KIND and not self.intercept
 
     def __str__(self) -> str:
         coding = "labels 0/1" if self.labels == "one-hot" else "labels ±1"
@@ -74,51 +83,64 @@ def _cells(rows: Sequence[Row], variant: str, start: str, what: str) -> list[flo
 
 
 def residue_table(rows: Sequence[Row], dataset: str) -> str:
-    """Printed, published and corrected, from both starts and in both readings.
-
-    A star marks a solution with more rows than there are features to select.
-    """
-    header = ["residue", "start", *(f"p = {p:g}" for p in PS), "p = 1", "ℓ2,1", "TopK", "all"]
+    """Printed, published and corrected, from both starts and with both scalings."""
+    header = ["columns", "start", *(f"p = {p:g}" for p in PS), "p = 1", "ℓ2,1", "TopK", "all"]
     printed = TABLE[dataset]
     lines = []
     for start, label in STARTS.items():
         numbers = [f"{value:.4f}" for value in (*printed[start], *printed["convex"])]
         lines.append(["printed", label, *numbers, DASH, DASH])
-    for scaling, kind in READINGS.items():
+    for scaling in READINGS:
         own = matching(rows, dataset=dataset, scaling=scaling)
-        last = [_value(own, kind, method=method) for method in ("mtfs", "topk")]
+        last = [_value(own, PRINTED_KIND, method=method) for method in ("mtfs", "topk")]
         last.append(_value(own, "floor"))
         for variant, name in VARIANTS.items():
             for start, label in STARTS.items():
-                cells = _cells(own, variant, start, kind)
-                counts = _cells(own, variant, start, "rows")
+                cells = _cells(own, variant, start, PRINTED_KIND)
                 if any(cell is not None for cell in cells):
-                    marked = [
-                        shown(cell, ".4f") + "*" * (kind == "penalised" and too_many(count))
-                        for cell, count in zip(cells, counts, strict=True)
-                    ]
-                    others = [shown(value, ".4f") for value in last]
-                    lines.append([f"{name}, {scaling}, {kind}", label, *marked, *others])
+                    numbers = [shown(value, ".4f") for value in (*cells, *last)]
+                    lines.append([f"{name}, {scaling}", label, *numbers])
     return markdown_table(header, lines)
 
 
-def too_many(count: float | None) -> bool:
-    """Whether more rows remain than there are features to select."""
-    return count is not None and count > N_FEATURES
-
-
-def stars(rows: Sequence[Row]) -> dict[str, Any] | None:
-    """What the stars are about: the most rows that remain for p < 1, if there are any stars."""
-    own = [
-        row
-        for row in rows
-        if READINGS.get(row.get("scaling", "")) == "penalised" and too_many(row["rows"])
+def claims(rows: Sequence[Row]) -> list[list[str]]:
+    """What the paper says of Table 2, counted in the printed numbers and in ours."""
+    return [
+        ["printed", *_counts(lambda d, start: [*TABLE[d][start], *TABLE[d]["convex"]])],
+        *(
+            [f"{name}, {scaling}", *_counts(partial(_line, rows, variant, scaling))]
+            for scaling in READINGS
+            for variant, name in VARIANTS.items()
+        ),
     ]
-    below = [row for row in own if row["p"] < 1]
-    if not below:
-        return {"most": None} if own else None
-    most = max(below, key=lambda row: row["rows"])
-    return {"most": most["rows"], "data": DATASETS[most["dataset"]], "p": most["p"]}
+
+
+def _line(
+    rows: Sequence[Row], variant: str, scaling: str, dataset: str, start: str
+) -> list[float | None]:
+    """Residues for the p < 1, for p = 1, and of ℓ2,1."""
+    own = matching(rows, dataset=dataset, scaling=scaling)
+    return [
+        *_cells(own, variant, start, PRINTED_KIND),
+        _value(own, PRINTED_KIND, method="mtfs"),
+    ]
+
+
+def _counts(line: Callable[[str, str], Sequence[float | None]]) -> list[str]:
+    """Ridge start better; smaller p better; p < 1 and p = 1 below ℓ2,1: "x of y" each."""
+    ridge, smaller, below, convex = [], [], [], []
+    for dataset in DATASETS:
+        lines = {start: line(dataset, start) for start in STARTS}
+        if None in [value for values in lines.values() for value in values]:
+            continue
+        values = {start: [v for v in found if v is not None] for start, found in lines.items()}
+        ends = values["ridge"], values["continuation"]
+        ridge += [a < b for a, b in zip(*ends, strict=True)][: len(PS)]
+        for *found, norm in ends:
+            smaller += [a < b for a, b in pairwise(found)]
+            below += [value < norm for value in found[: len(PS)]]
+        convex.append(ends[0][-2] < ends[0][-1])
+    return [f"{sum(c)} of {len(c)}" if c else DASH for c in (ridge, smaller, below, convex)]
 
 
 def agreement(rows: Sequence[Row], scaling: str, variant: str) -> dict[str, str]:
@@ -130,7 +152,7 @@ def agreement(rows: Sequence[Row], scaling: str, variant: str) -> dict[str, str]
             (value, wanted)
             for start in STARTS
             for p, wanted in zip(PS, TABLE[dataset][start], strict=True)
-            if (value := _value(own, READINGS[scaling], p=p, start=start)) is not None
+            if (value := _value(own, PRINTED_KIND, p=p, start=start)) is not None
         ]
         if pairs:
             hits = sum(abs(value / wanted - 1.0) <= NEAR for value, wanted in pairs)
@@ -151,7 +173,7 @@ def setting_deviations(rows: Sequence[Row]) -> dict[Setting, dict[str, dict[str,
             continue
         at = list(CONVEX).index(row["method"])
         name = row["dataset"] + " log2" * bool(row["logarithms"])
-        for kind in READINGS.values():
+        for kind in (PRINTED_KIND, PENALISED):
             key = Setting(kind, row["scaling"], row["labels"], bool(row["intercept"]))
             own = found.setdefault(key, {}).setdefault(name, {})
             own[row["method"]] = row[kind] / TABLE[row["dataset"]]["convex"][at] - 1.0
@@ -166,13 +188,14 @@ def _worst(of: Deviations, names: Sequence[str]) -> float:
 
 def settings_context(rows: Sequence[Row]) -> dict[str, Any] | None:
     """The settings that come nearest to the printed convex residues, and what fits where."""
-    found = setting_deviations(rows)
+    every = setting_deviations(rows)
+    found = {key: of for key, of in every.items() if key.as_printed}
     if not found:
         return None
     names = [name for name in DATASETS if any(name in of for of in found.values())]
 
     def near(key: Setting) -> list[str]:
-        return [name for name in names if _worst(found[key], [name]) <= NEAR]
+        return [name for name in names if _worst(every[key], [name]) <= NEAR]
 
     ranked = sorted(found, key=lambda key: sorted(_worst(found[key], [n]) for n in names))
     ranked.sort(key=lambda key: -len(near(key)))
@@ -199,7 +222,7 @@ def settings_context(rows: Sequence[Row]) -> dict[str, Any] | None:
             "nearest": best,
             "off": 100 * _worst(found[best], [name]),
         }
-    centred = [k for k in found if k.scaling in ("standardised", "centred") and not k.intercept]
+    centred = [k for k in found if k.scaling in ("standardised", "centred")]
     lung = [100 * _worst(found[key], ["lung"]) for key in centred if "lung" in names]
     return {
         "table": markdown_table(["setting", *header, "data sets"], lines),
@@ -211,6 +234,10 @@ def settings_context(rows: Sequence[Row]) -> dict[str, Any] | None:
         "fits": fits,
         "named": _NAMED,
         "lung_off": min(lung, default=None),
+        "other": max((key for key in every if not key.as_printed), key=lambda k: len(near(k))),
+        "other_near": max(
+            ([DATASETS[n] for n in near(key)] for key in every if not key.as_printed), key=len
+        ),
     }
 
 
@@ -223,11 +250,11 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
         "n_features": N_FEATURES,
         "tables": {title: residue_table(table, name) for name, title in DATASETS.items()},
         "agreement": [
-            (f"{name}, {scaling}, {kind}", agreement(table, scaling, variant))
-            for scaling, kind in READINGS.items()
+            (f"{name}, {scaling}", agreement(table, scaling, variant))
+            for scaling in READINGS
             for variant, name in VARIANTS.items()
         ],
-        "stars": stars(table),
+        "claims": claims(table),
         "n_scalings": len(SCALINGS),
         "n_codings": len(LABEL_CODES),
         "settings": settings_context(rows.get("settings", [])),

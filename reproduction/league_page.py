@@ -80,7 +80,7 @@ def run_context(scores: Scores) -> dict[str, Any]:
         "forest": len(judged) if judged and judged != repetitions else None,
         "repetitions": len(repetitions),
         "cut": [f"{dataset_info(name).title} {n}" for name, n in cut.items()],
-        "twins": _twins(scores),
+        "twins": [[label(scores.methods[at]) for at in group] for group in scores.twins],
         "partial": [
             f"{label(name)} on {int(seen.sum())} of {len(sizes)}"
             for name, seen in zip(scores.methods, scores.seen.T, strict=True)
@@ -88,15 +88,6 @@ def run_context(scores: Scores) -> dict[str, Any]:
         ],
         "absent": list(absent),
     }
-
-
-def _twins(scores: Scores) -> list[list[str]]:
-    """Methods whose scores are the same wherever they have any."""
-    groups: dict[bytes, list[str]] = {}
-    for at, name in enumerate(scores.methods):
-        if not np.isnan(scores.table[:, at]).all():
-            groups.setdefault(scores.table[:, at].round(9).tobytes(), []).append(label(name))
-    return [names for names in groups.values() if len(names) > 1]
 
 
 def troubles(scores: Scores) -> dict[str, Any]:
@@ -145,22 +136,23 @@ def ranks_context(scores: Scores, name: str) -> dict[str, Any] | None:
         "result": overall,
         "shared": sum(len(group) > 1 for group in scores.blocks()),
         "table": markdown_table(["method", "family", *ranks], lines),
-        "deep": deep_ranks(scores),
+        "sets": len(scores.complete),
+        "unfinished": unfinished_ranks(scores),
         "picture": Picture(f"{name}-ranks", critical_difference(overall)),
     }
 
 
-def deep_ranks(scores: Scores) -> list[list[Any]]:
-    """Methods that were run on some sets only: their mean rank among all on those."""
+def unfinished_ranks(scores: Scores) -> list[list[Any]]:
+    """Each method without a result on some sets: its mean rank on those that it has."""
+    known = ~np.isnan(scores.mean())
     lines = []
-    for at, name in enumerate(scores.methods):
-        if at not in scores.ranked:
-            sets = [i for i in scores.complete if scores.seen[i, at]]
-            ranks = scores.mean_ranks([*scores.ranked, at], sets)
-            if ranks:
-                cells = [f"{ranks[name]:.1f}", f"{ranks.get(OUR_METHOD, np.nan):.1f}"]
-                lines.append([label(name), len(sets), *cells, len(ranks)])
-    return lines
+    for at in scores.unfinished:
+        name, sets = scores.methods[at], [i for i in scores.complete if known[i, at]]
+        ranks = scores.mean_ranks([*scores.ranked, at], sets)
+        if ranks:
+            cells = [f"{ranks[name]:.1f}", f"{ranks.get(OUR_METHOD, np.nan):.1f}"]
+            lines.append([label(name), len(sets), *cells, len(ranks)])
+    return sorted(lines, key=lambda line: float(line[2]) - float(line[3]))
 
 
 def against_context(scores: Scores) -> dict[str, Any] | None:

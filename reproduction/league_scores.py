@@ -128,16 +128,38 @@ class Scores:
         return np.array([[(d, m) in pairs for m in self.methods] for d in self.datasets])
 
     @property
-    def ranked(self) -> tuple[int, ...]:
-        """The methods that are to run everywhere."""
-        return tuple(at for at, name in enumerate(self.methods) if name not in DEEP)
+    def complete(self) -> tuple[int, ...]:
+        """The data sets on which all methods were run, but for networks."""
+        everywhere = [at for at, name in enumerate(self.methods) if name not in DEEP]
+        if not everywhere:
+            return ()
+        return tuple(np.flatnonzero(self.seen[:, everywhere].all(axis=1)).tolist())
 
     @property
-    def complete(self) -> tuple[int, ...]:
-        """The data sets on which all of those were run."""
-        if not self.ranked:
-            return ()
-        return tuple(np.flatnonzero(self.seen[:, list(self.ranked)].all(axis=1)).tolist())
+    def twins(self) -> list[list[int]]:
+        """Groups of methods whose scores are the same wherever they have any."""
+        groups: dict[bytes, list[int]] = {}
+        for at in range(len(self.methods)):
+            if not np.isnan(self.table[:, at]).all():
+                groups.setdefault(self.table[:, at].round(9).tobytes(), []).append(at)
+        return [group for group in groups.values() if len(group) > 1]
+
+    @property
+    def distinct(self) -> tuple[int, ...]:
+        """The methods, of twins the first only."""
+        again = {at for group in self.twins for at in group[1:]}
+        return tuple(at for at in range(len(self.methods)) if at not in again)
+
+    @property
+    def ranked(self) -> tuple[int, ...]:
+        """The distinct methods that have a result on every complete set."""
+        finished = np.asarray(~np.isnan(self.mean()[list(self.complete)]).any(axis=0))
+        return tuple(at for at in self.distinct if finished[at] and self.methods[at] not in DEEP)
+
+    @property
+    def unfinished(self) -> tuple[int, ...]:
+        """The other distinct methods: no result on some sets, or run on some only."""
+        return tuple(at for at in self.distinct if at not in self.ranked)
 
     def blocks(self, datasets: Iterable[int] | None = None) -> list[list[int]]:
         """Data sets in groups that share no samples."""
@@ -194,23 +216,26 @@ class Scores:
         return dict(zip((self.methods[at] for at in methods), ranks, strict=True))
 
     def places(self, **which: Any) -> Array:
-        """Place of every method on every data set, 1 the best; NaN where it was not run."""
+        """Place of every method on every data set, 1 the best; NaN where it has no result."""
         scores = self.mean(**which)
-        scores = np.where(np.isnan(scores) & self.seen, _NONE, scores)
         found = np.full(scores.shape, np.nan)
         for at, line in enumerate(scores):
             known = ~np.isnan(line)
-            if known.any() and line[known].max() > _NONE:
+            if known.any():
                 found[at, known] = rankdata(-line[known], method="min")
         return found
 
     def against(self, method: str, **which: Any) -> list[Rival]:
-        """Every other ranked method, on the groups where both have a result; p is Holm's."""
-        names = [self.methods[at] for at in self.ranked]
+        """Every other distinct method, where both have a result; p is Holm's.
+
+        Networks take no part: they are run on a few sets only.
+        """
+        rivals = [at for at in self.distinct if self.methods[at] not in DEEP]
+        names = [self.methods[at] for at in rivals]
         groups = self.blocks()
         if method not in names or not groups:
             return []
-        table = self.by_block(self.ranked, groups, **which)
+        table = self.by_block(rivals, groups, **which)
         own = table[:, names.index(method)]
         found = []
         for at, name in enumerate(names):

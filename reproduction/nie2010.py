@@ -22,6 +22,9 @@ PRINTED = DECLARED.table("printed")
 TABLE_KS = (20, 80)
 CURVE_KS = (1, 2, 5, 10, 15, 30, 40, 60)
 PROTOCOLS = ("published", "honest")
+# The method of the paper as it is printed, and what the paper compares it with.
+OWN = "rfs gamma 1"
+RIVALS = ("relieff", "fstatistic", "ttest", "informationgain", "mrmr")
 
 
 def _tasks(experiment: str, size: Size, ks: tuple[int, ...], repeats: int) -> list[RunTask]:
@@ -41,10 +44,10 @@ def figure1_tasks(size: Size) -> list[RunTask]:
     return _tasks("figure1", size, CURVE_KS, 1)
 
 
-def printed(method: str, dataset: str, k: int) -> float | None:
-    """The printed accuracy in percent, if there is one."""
-    values = PRINTED.get(CONTENDERS[method].selector, {}).get(dataset, [])
-    return values[TABLE_KS.index(k)] if TABLE_KS.index(k) < len(values) else None
+def printed(selector: str, dataset: str, k: int) -> float | None:
+    """The printed accuracy in percent, if there is one; also of "prostate_ms" and "average"."""
+    values = PRINTED[f"top{k}"].get(selector)
+    return None if values is None else values[PRINTED["columns"].index(dataset)]
 
 
 # Accuracies of the repetitions by method, protocol, data set and k.
@@ -54,11 +57,12 @@ Cells = dict[tuple[Any, ...], list[float]]
 def _table(cells: Cells, k: int) -> str:
     lines, told = [], set()
     for method, contender in CONTENDERS.items():
-        numbers = [printed(method, dataset, k) for dataset in DATASETS]
-        if contender.selector not in told and any(numbers):
+        selector = contender.selector
+        numbers = [printed(selector, dataset, k) for dataset in PRINTED["columns"]]
+        if selector not in told and None not in numbers:
             title = contender.label.partition(",")[0]
             lines.append([f"**{title}**", "printed", *(shown(n, ".2f") for n in numbers)])
-        told.add(contender.selector)
+        told.add(selector)
         for protocol in PROTOCOLS:
             found = [cells.get((method, protocol, dataset, k)) for dataset in DATASETS]
             if any(found):
@@ -66,8 +70,33 @@ def _table(cells: Cells, k: int) -> str:
                     f"{100 * np.mean(own):.1f} ± {100 * np.std(own):.1f}" if own else DASH
                     for own in found
                 ]
-                lines.append([contender.label, protocol, *shares])
-    return markdown_table(["method", "", *DATASETS.values()], lines)
+                lines.append([contender.label, protocol, *shares, DASH, DASH])
+    return markdown_table(["method", "", *DATASETS.values(), "Pro-MS", "average of six"], lines)
+
+
+def leads(cells: Cells, k: int = 20) -> list[list[str]]:
+    """How far RFS is ahead of the best and of the worst rival, by data set: printed, then ours."""
+    lines = []
+    for column, title in [*DATASETS.items(), ("prostate_ms", "Pro-MS"), ("average", "average")]:
+        values = {rival: printed(rival, column, k) for rival in PRINTED[f"top{k}"]}
+        texts = [_lead({name: v for name, v in values.items() if v is not None}, "rfs")]
+        for protocol in PROTOCOLS:
+            own = {
+                CONTENDERS[method].selector if method != OWN else OWN: 100 * float(np.mean(found))
+                for method in (*RIVALS, OWN)
+                if (found := cells.get((method, protocol, column, k)))
+            }
+            texts.append(_lead(own, OWN))
+        lines.append([title, *texts])
+    return lines
+
+
+def _lead(values: Mapping[str, float], own: str) -> str:
+    """From the lead over the best of the others to that over the worst of them."""
+    others = [value for name, value in values.items() if name != own]
+    if own not in values or not others:
+        return DASH
+    return f"{values[own] - max(others):+.1f} to {values[own] - min(others):+.1f}"
 
 
 def agreement(cells: Cells) -> list[tuple[str, str, str, float, bool]]:
@@ -77,7 +106,7 @@ def agreement(cells: Cells) -> list[tuple[str, str, str, float, bool]]:
     """
     found = []
     for (method, protocol, dataset, k), own in cells.items():
-        value = printed(method, dataset, k)
+        value = printed(CONTENDERS[method].selector, dataset, k)
         if value is not None:
             more = 100 * float(np.mean(own)) - value
             slack = max(200 * float(np.std(own)), 100 / dataset_info(dataset).n_samples)
@@ -125,6 +154,8 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
     return {
         "tables": {k: _table(cells, k) for k in TABLE_KS},
         "agreement": _agreement_table(cells) if agreement(cells) else None,
+        "leads": leads(cells),
+        "own": LABELS[OWN],
         "inflation": inflation(cells),
         "pictures": {p: pictures[p] for p in PROTOCOLS if p in pictures},
     }

@@ -14,9 +14,18 @@ from reproduction.tables import markdown_table, shown, spread
 from rowsparse._files import write_whole
 from rowsparse._text import joined
 
+_TRIAL = (
+    "> **A trial** of a few data sets, methods and repetitions (`--quick`): it shows that the runs "
+    "work and says nothing about the paper. What the text says about sizes holds for the full run."
+)
 
-def write_page(paper: Paper, rows: Mapping[str, list[Row]], folder: Path) -> Path:
+
+def write_page(
+    paper: Paper, rows: Mapping[str, list[Row]], folder: Path, *, trial: bool = False
+) -> Path:
     """Write the page of a paper and its pictures, from rows by experiment; the page's path.
+
+    The page of a ``trial`` says so under its title, and its files are named ``*-quick``.
 
     Templates see, beside what ``paper.page`` returns, these filters: ``fmt(".1f")`` as Python's
     format, ``shown(".1f")`` with a dash for none, ``spread`` for mean ± standard deviation,
@@ -28,10 +37,12 @@ def write_page(paper: Paper, rows: Mapping[str, list[Row]], folder: Path) -> Pat
     except ImportError:
         raise ImportError('Pages need jinja2: pip install "rowsparse[report]".') from None
     folder.mkdir(parents=True, exist_ok=True)
+    ending = "-quick" if trial else ""
 
     def picture(item: Picture, caption: str) -> str:
-        path = folder / f"{item.name}.png"
+        path = folder / f"{item.name}{ending}.png"
         write_whole(path, item.draw)
+        caption = f"{caption} {item.note}".strip()
         return f"![{caption}]({path.name})\n\n*{caption}*"
 
     environment = Environment(  # Markdown is no HTML: nothing is to be escaped.
@@ -45,7 +56,10 @@ def write_page(paper: Paper, rows: Mapping[str, list[Row]], folder: Path) -> Pat
     text = environment.get_template(f"{paper.name}.md").render(paper.page(rows))
     # Parts that are left out leave their blank lines behind.
     text = re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-    page = folder / f"{paper.name}.md"
+    if trial:
+        title, _, rest = text.partition("\n")
+        text = f"{title}\n\n{_TRIAL}\n{rest}"
+    page = folder / f"{paper.name}{ending}.md"
     write_whole(page, lambda temporary: temporary.write_text(text, encoding="utf-8"))
     return page
 

@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -18,6 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from reproduction.declare import Paper, Row, RunTask, Size
 from reproduction.store import ResultStore
+from rowsparse._text import joined
+from rowsparse.datasets import MissingDataError, load
+from rowsparse.datasets.catalog import catalogue
 
 Run = Callable[[RunTask], list[Row]]
 
@@ -58,9 +61,11 @@ def run_paper(
     """Do all tasks of a paper that are not done; how many failed.
 
     ``only`` names a single experiment. A task that takes more than ``time_limit`` seconds counts as
-    failed; the row of a failed task has its error. ``progress`` is called after every task.
+    failed; the row of a failed task has its error. ``progress`` is called after every task. Raises
+    MissingDataError before anything is run if a data set of the catalogue is not here.
     """
     work = pending(paper, store, size, only)
+    _check_data(paper.name, [task.dataset for _, task in work])
     start, failed = time.perf_counter(), 0
     for done, (task, rows, seconds) in enumerate(_results(work, n_jobs, time_limit), start=1):
         store.put(task, rows, seconds)
@@ -68,6 +73,22 @@ def run_paper(
         left = (time.perf_counter() - start) / done * (len(work) - done)
         progress(RunProgress(done, len(work), left, task.key))
     return failed
+
+
+def _check_data(paper: str, datasets: Iterable[str]) -> None:
+    """Refuse to start without the benchmark sets that the tasks will load."""
+    missing = []
+    for name in dict.fromkeys(datasets):
+        if name in catalogue():
+            try:
+                load(name, download=False)
+            except MissingDataError:
+                missing.append(name)
+    if missing:
+        raise MissingDataError(
+            f"{paper} needs data that is not here, {joined(missing)}: docs/datasets.md says where "
+            "to get it; name the folder that has it in the environment variable ROWSPARSE_DATA."
+        )
 
 
 def _results(

@@ -97,10 +97,14 @@ class ResultStore:
             *(self.size, task.key, task.experiment, seconds, text),
         )
 
+    def failed(self) -> list[str]:
+        """Keys of the tasks that ended in an error."""
+        found = self._execute("SELECT key, rows FROM tasks WHERE size = ?", self.size)
+        return [key for key, text in found if any(row.get("error") for row in self._parsed(text))]
+
     def forget_failures(self) -> int:
         """Drop the tasks that ended in an error, so that they are tried again; how many."""
-        found = self._execute("SELECT key, rows FROM tasks WHERE size = ?", self.size)
-        failed = [key for key, text in found if any(row.get("error") for row in self._parsed(text))]
+        failed = self.failed()
         for key in failed:
             self._execute("DELETE FROM tasks WHERE size = ? AND key = ?", self.size, key)
         return len(failed)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from reproduction.accuracy import accuracy_rows
 from reproduction.declare import Experiment, Paper, Row
-from reproduction.figures import Line, Panels, Picture, curves
+from reproduction.figures import Line, Panels, curve_picture
 from reproduction.summaries import matching
 from reproduction.tables import DASH
 from reproduction.xu2023_accuracy import (
@@ -22,6 +23,7 @@ from reproduction.xu2023_accuracy import (
 )
 from reproduction.xu2023_runs import (
     CURVE_DATASETS,
+    CURVE_RUNS,
     DATASETS,
     DECLARED,
     FIGURE_KS,
@@ -47,7 +49,7 @@ TIME_LABELS = {
     name: TIMED[name].label
     for name in (OWN, "cdlsr", "ipfs", "projectedgradient", RPFS, "topk no restarts", "topk")
 }
-CURVE_LABELS = {**TIME_LABELS, "topk": "TopK"}
+CURVE_LABELS = {name: run.label for name, run in CURVE_RUNS.items()}
 # Shares of the loss without features above which Figure 5 is cut.
 _SHOWN = 1.2
 # By selector, as in the printed table.
@@ -179,12 +181,13 @@ def figure4_context(rows: Sequence[Row]) -> dict[str, Any]:
                 if row is not None:
                     points[k] = min(row["objectives"])
             if points:
-                line = (list(points), list(points.values()))
+                line = Line(list(points), list(points.values()))
                 panels.setdefault(title, {})[label] = line
-    draw = curves(panels, x="features", y="squared loss")
     return {
         "against": _against_topk(panels),
-        "picture": Picture("xu2023-figure4", draw) if panels else None,
+        "picture": curve_picture("xu2023-figure4", panels, x="features", y="squared loss")
+        if panels
+        else None,
     }
 
 
@@ -192,10 +195,12 @@ def _against_topk(panels: Panels) -> list[dict[str, Any]]:
     """By method: its mean excess over TopK in percent, and how often it is below."""
     excess: dict[str, list[float]] = {}
     for lines in panels.values():
-        least = dict(zip(*lines.get("TopK", ((), ())), strict=True))
-        for label, (ks, values) in lines.items():
+        best = lines.get("TopK", Line((), ()))
+        least = dict(zip(best.at, best.values, strict=True))
+        for label, line in lines.items():
+            pairs = zip(line.at, line.values, strict=True)
             own = excess.setdefault(label, [])
-            own += [at / least[k] - 1.0 for k, at in zip(ks, values, strict=True) if least.get(k)]
+            own += [value / least[k] - 1.0 for k, value in pairs if least.get(k)]
     labels = [*(RUNS[name].label for name in ("cdlsr published", "cdlsr")), *RIVALS.values()]
     return [
         {
@@ -214,32 +219,38 @@ def convergence_panels(rows: Sequence[Row]) -> Panels:
     """Loss over the logarithm of the iteration; where it starts far above 1 it is cut."""
     panels: Panels = {}
     for dataset in CURVE_DATASETS:
-        own = {row["method"]: row for row in matching(rows, dataset=dataset) if "share" in row}
-        for method, label in CURVE_LABELS.items():
-            if method in own and (line := _curve(own[method])):
-                panels.setdefault(DATASETS[dataset], {})[label] = line
+        for k in TABLE_KS:
+            own = {row["method"]: row for row in matching(rows, dataset=dataset, k=k)}
+            for method, label in CURVE_LABELS.items():
+                if "share" in own.get(method, {}) and (line := _curve(own[method])):
+                    panels.setdefault(f"{DATASETS[dataset]}, k = {k}", {})[label] = line
     return panels
 
 
 def _curve(row: Row) -> Line | None:
     if row["method"] == "topk":
         # Its starts are not iterations: where they end is a level to compare with.
-        return [0.0, 3.0], [row["share"][-1]] * 2
-    points = [(float(np.log10(a)), s) for a, s in zip(row["at"], row["share"], strict=True)]
-    shown = [(a, s) for a, s in points if s <= _SHOWN]
-    return ([a for a, _ in shown], [s for _, s in shown]) if shown else None
+        return Line([0.0, 3.0], [row["share"][-1]] * 2)
+    points = [
+        (float(np.log10(at)), share, sd)
+        for at, share, sd in zip(row["at"], row["share"], row["spread"], strict=True)
+        if share <= _SHOWN
+    ]
+    return Line(*(list(part) for part in zip(*points, strict=True))) if points else None
 
 
 def _figure5(rows: Sequence[Row]) -> dict[str, Any]:
     panels = convergence_panels(rows)
-    draw = curves(panels, x="log10 of the iteration", y="share of the loss without features")
+    drawn = partial(
+        curve_picture, x="log10 of the iteration", y="share of the loss without features"
+    )
     return {
         "lines": [
-            (DATASETS[row["dataset"]], TIME_LABELS[row["method"]], row)
+            (DATASETS[row["dataset"]], row["k"], CURVE_LABELS[row["method"]], row)
             for row in rows
             if "share" in row and row["method"] != "topk"
         ],
-        "picture": Picture("xu2023-figure5", draw) if panels else None,
+        "picture": drawn("xu2023-figure5", panels) if panels else None,
     }
 
 
@@ -256,12 +267,13 @@ def table3_context(rows: Sequence[Row]) -> dict[str, Any] | None:
             ratio = row["process_seconds"] / unit
             cells = [DASH, DASH]
             if told is not None:
-                was = told / printed[OWN]
-                cells = [f"{told:g}", f"{was:.2f}"]
+                was = told[0] / printed[OWN][0]
+                cells = [f"{told[0]:g} ± {told[1]:g}", f"{was:.2f}"]
                 if name != OWN:
                     factors.append(ratio / was)
                     agree += (ratio > 1.0) == (was > 1.0)
-            cells += [f"{row['seconds']:.3f}", f"{row['process_seconds']:.3f}", f"{ratio:.2f}"]
+            own_time = f"{row['process_seconds']:.3f} ± {row['process_spread']:.3f}"
+            cells += [f"{row['seconds']:.3f}", own_time, f"{ratio:.2f}"]
             lines.append([DATASETS[dataset], label, *cells, f"{row['objective']:.2f}"])
     if not factors:
         return None
@@ -283,12 +295,13 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
     }
     return {
         "deep": {name: contender.params for name, contender in DEEP.items()},
-        "figure3": accuracy_context(rows.get("figure3", [])),
+        "figure3": accuracy_context(rows.get("figure3", []), rows.get("starts", [])),
         "starts": starts_context(rows.get("starts", [])),
         "table2": table_context(rows.get("table2", [])),
         "figure4": figure4_context(rows.get("figure4", [])),
         "figure5": _figure5(rows.get("figure5", [])),
         "table3": table3_context(rows.get("table3", [])),
+        "times": next((row["times"] for row in rows.get("table3", []) if "times" in row), 0),
         "failed": sorted(failed),
     }
 

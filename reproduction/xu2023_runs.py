@@ -25,7 +25,8 @@ TABLE = {
     dataset: {name: mean_sd_by_k(cells) for name, cells in own.items()}
     for dataset, own in DECLARED.table("printed")["objective"].items()
 }
-SECONDS: dict[str, dict[str, float]] = DECLARED.table("printed")["seconds"]
+# Means and standard deviations.
+SECONDS: dict[str, dict[str, tuple[float, float]]] = DECLARED.table("printed")["seconds"]
 TABLE_KS = (1, 5, 10)
 # Figure 4: k = 1..10 in the paper.
 FIGURE_KS = (1, 2, 3, 5, 7, 10)
@@ -55,7 +56,7 @@ RUNS = {
     },
 }
 FIGURE_RUNS = {m: replace(RUNS[m], share=share) for m, share in DECLARED.table("figure4").items()}
-CURVE_DATASETS = ("srbct", "jaffe", "usps")
+CURVE_DATASETS = ("srbct", "jaffe")
 CURVE_RUNS = DECLARED.contenders("figure5")
 # Iterations at which the curves of Figure 5 are kept.
 MARKS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
@@ -101,7 +102,8 @@ def figure4_tasks(size: Size) -> list[RunTask]:
 
 def convergence_tasks(size: Size) -> list[RunTask]:
     """Figure 5."""
-    return _objective_tasks("figure5", CURVE_RUNS, CURVE_DATASETS, [TIME_K], size)
+    ks = size.options.get("curve_ks", TABLE_KS)
+    return _objective_tasks("figure5", CURVE_RUNS, CURVE_DATASETS, ks, size)
 
 
 def time_tasks(size: Size) -> list[RunTask]:
@@ -186,7 +188,7 @@ def objective_rows(task: RunTask) -> list[Row]:
 
 
 def convergence_rows(task: RunTask) -> list[Row]:
-    """Mean loss after so many iterations, as a share of that without features."""
+    """Mean and deviation of the loss by iteration, as shares of the loss without features."""
     Z, y, Y = _problem(task.dataset)
     # RPFS minimises another loss, the sum of norms.
     total = constant_losses(Y)[0] if task.options["selector"] == "rpfs" else _total(Z, Y)
@@ -194,14 +196,15 @@ def convergence_rows(task: RunTask) -> list[Row]:
     histories = [np.asarray(run.history_) / total for run in runs]
     longest = max(history.size for history in histories)
     at = [*(mark for mark in MARKS if mark < longest), longest]
-    curve = [np.mean([h[min(mark, h.size) - 1] for h in histories]) for mark in at]
+    shares = np.array([[h[min(mark, h.size) - 1] for mark in at] for h in histories])
     return [
         {
             "dataset": task.dataset,
             "method": task.method,
             "k": task.options["k"],
             "at": at,
-            "share": six_digits(curve),
+            "share": six_digits(shares.mean(axis=0)),
+            "spread": six_digits(shares.std(axis=0)),
             "iterations": [history.size for history in histories],
             "rises": sum(bool(np.any(np.diff(h) > 1e-9 * h[:-1])) for h in histories),
             "converged": sum(bool(run.converged_) for run in runs),
@@ -231,6 +234,7 @@ def time_rows(task: RunTask) -> list[Row]:
             "k": TIME_K,
             "seconds": float(np.median([seconds for seconds, _, _ in own])),
             "process_seconds": float(np.median([seconds for _, seconds, _ in own])),
+            "process_spread": float(np.std([seconds for _, seconds, _ in own])),
             "objective": float(np.mean([loss for _, _, loss in own])),
             "times": len(own),
         }

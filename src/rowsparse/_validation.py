@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace
 
+from rowsparse._arrays import to_host
 from rowsparse._parameters import Number, OneOf
 
 # NumPy's codes: booleans, integers and floats; and what cannot become a float.
@@ -137,7 +139,21 @@ def check_finite_columns(X: Any, original: Any) -> None:
     else:
         j = int(np.flatnonzero(~np.isfinite(X).all(axis=0))[0])
         what = X[~np.isfinite(X[:, j]), j][0]
-    what = "NaN" if np.isnan(what) else "infinity (inf)"
-    raise ValueError(
-        f"X contains {what} in {column_label(original, j)}: impute, clip or drop it first."
-    )
+    raise _not_finite(what, column_label(original, j))
+
+
+def check_finite_device_columns(X: Any) -> None:
+    """Refuse NaN and infinity in floats on a device, naming the first column that has one."""
+    xp = array_namespace(X)
+    # The largest and the least value are NaN or infinite if any value is, and take no memory.
+    if np.isfinite(to_host(xp.stack([xp.max(X), xp.min(X)]))).all():
+        return
+    ends = to_host(xp.stack([xp.max(X, axis=0), xp.min(X, axis=0)]))
+    j = int(np.argmin(np.isfinite(ends).all(axis=0)))
+    values = to_host(X[:, j])
+    raise _not_finite(values[~np.isfinite(values)][0], f"column {j}")
+
+
+def _not_finite(value: float, where: str) -> ValueError:
+    what = "NaN" if np.isnan(value) else "infinity (inf)"
+    return ValueError(f"X contains {what} in {where}: impute, clip or drop it first.")

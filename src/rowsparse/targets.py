@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from rowsparse._arrays import Array
+from rowsparse._arrays import Array, to_host
 from rowsparse._validation import (
     check_choice,
     check_not_lazy,
@@ -108,6 +108,7 @@ def target_array(y: Any, n: int) -> NDArray[Any]:
     """y as a dense array of n samples, without missing values."""
     check_not_masked("y", y)
     check_not_lazy("y", y)
+    y = to_host(y)
     if sp.issparse(y):
         y = sp.csr_array(y).toarray()
     elif hasattr(y, "to_numpy"):
@@ -224,7 +225,7 @@ def check_sample_weight(sample_weight: Any, n: int) -> Array | None:
     if sample_weight is None:
         return None
     check_not_masked("sample_weight", sample_weight)
-    weights = np.asarray(sample_weight)
+    weights = np.asarray(to_host(sample_weight))
     if weights.ndim == 0:
         weights = np.full(n, weights)
     if weights.ndim != 1:

@@ -18,8 +18,8 @@ def test_a_number_is_spoken_for_by_its_name(data: Path) -> None:
     frame().with_columns(outcome=pl.col("f1") - pl.col("f4")).write_csv(data)
     done = select(data, "-k", "2")
     assert done.exit_code == 0, done.output
-    assert "outcome (higher)" in done.stdout
-    assert "outcome (lower)" in done.stdout
+    assert "rises with outcome" in done.stdout
+    assert "falls with outcome" in done.stdout
     assert "empty name" not in done.stdout
 
 
@@ -32,7 +32,7 @@ def test_forced_features_are_marked(data: Path) -> None:
     with (out / "features.csv").open(newline="", encoding="utf-8") as stream:
         rows = {row["feature"]: row for row in csv.DictReader(stream)}
     assert [name for name, row in rows.items() if row["forced"] == "yes"] == ["f0"]
-    assert [name for name, row in rows.items() if not row["frequency"]] == ["f0"]
+    assert [name for name, row in rows.items() if not row["selected_in"]] == ["f0"]
     assert (out / "report.html").read_text(encoding="utf-8").count('<span class="tag">forced') == 1
 
 
@@ -72,7 +72,7 @@ def test_covariates_have_a_table_of_their_own(data: Path) -> None:
     assert "In every model, and not counted" in done.stdout
     assert "with these 3 features and the covariates, a simple linear model" in done.stdout
     assert "Coefficient of ill" in done.stdout
-    assert "With the covariates alone, the accuracy is 0." in done.stdout
+    assert "With the covariates alone, the accuracy is " in done.stdout
     record = result_of(data.parent / "out")
     assert [item["name"] for item in record["covariates"]] == ["f0"]
     assert "f0" not in [item["name"] for item in record["features"]]

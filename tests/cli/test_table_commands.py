@@ -27,7 +27,7 @@ def test_select_prints_and_writes(data: Path) -> None:
     done = invoke("select", data, "--target", "outcome", "-k", 3, "--out", data.parent / "out")
     assert done.exit_code == 0, done.output
     assert done.stderr == ""
-    for word in ("Rank", "Feature", "Score", "Selected in", "Speaks for", "f1", "f4", "f6"):
+    for word in ("Rank", "Feature", "Score", "Selected in", "FDR", "By itself", "f1", "f4", "f6"):
         assert word in done.stdout
     assert "right on" in done.stdout
     assert "'sample'" in done.stdout
@@ -438,6 +438,18 @@ def test_a_process_that_is_stopped_leaves_nothing(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hard.npz"]
 
 
+def test_the_loss_is_an_option_and_is_said_in_the_report(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = invoke("select", data, "-t", "outcome", "-k", "2", "--loss", "logistic", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert result_of(out)["settings"]["loss"] == "logistic"
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "The objective is the logistic loss of a linear model" in page
+    refused = invoke("path", data, "-t", "outcome", "--loss", "l21", "--out", tmp_path / "no")
+    assert refused.exit_code == 2
+    assert "--loss must be one of 'auto', 'squared', 'logistic'" in refused.stderr
+
+
 def test_rows_without_a_target_are_left_out_of_the_holdout_too(data: Path) -> None:
     some = pl.when(pl.int_range(60) > 4).then("outcome").alias("outcome")
     other = data.with_name("other.csv")
@@ -458,6 +470,22 @@ def test_json_and_nothing_else(data: Path, words: tuple[str, ...]) -> None:
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout) == result_of(out)
     assert done.stdout.count("\n}\n") == 1
+
+
+def test_figures_are_files(data: Path) -> None:
+    out = data.parent / "out"
+    done = select(data, "--figures")
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in (out / "figures").iterdir()} >= {"volcano.svg", "roc.svg"}
+    again = select(data, "--force")
+    assert again.exit_code == 0, again.output
+    assert not (out / "figures").exists()
+    (out / "figures").mkdir()
+    (out / "figures" / "own.txt").write_text("mine")
+    refused = select(data, "--force", "--figures")
+    assert refused.exit_code == 2
+    assert "own.txt" in refused.stderr
+    assert (out / "figures" / "own.txt").read_text() == "mine"
 
 
 def test_tables_as_workbooks(data: Path) -> None:

@@ -13,6 +13,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
+from rowsparse._arrays import to_host
+
 N, D = 23, 9
 
 
@@ -118,6 +120,10 @@ def assert_products(design: Any, Z: np.ndarray, rtol: float, floor: float = 1e-3
         "rmatmul": (design.rmatmul(M), Z.T @ M),
         "columns": (design.columns(some), Z[:, some]),
         "gram_columns": (design.gram_columns(some), Z.T @ Z[:, some]),
+        "held_gram_rows": (
+            np.asarray(to_host(design.held_gram_rows(some)), dtype=np.float64),
+            Z[:, some].T @ Z,
+        ),
         "column_norms": (design.column_norms(), np.sqrt((Z**2).sum(axis=0))),
         "outer": (design.outer(v), (Z * v) @ Z.T),
         "gram": (design.gram(), Z.T @ Z),

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from rowsparse.design import SparseDesign, make_design
 from rowsparse.design.clipped import ClippedDesign, clip_limits, clipped_design
-from rowsparse.design.protocol import Moments
+from rowsparse.design.protocol import ColumnMoments
 
 from .cases import KINDS, N, assert_all, explicit, finite, peak_memory, raw_matrix
 
@@ -99,7 +99,7 @@ def test_a_distant_clip_changes_nothing():
 
 
 def test_the_limits_are_standard_deviations_from_the_mean_and_infinite_for_constants():
-    moments = Moments(*np.array([[1.0, 5.0], [0.0, 0.0], [2.0, 0.0], [3.0, 5.0]]))
+    moments = ColumnMoments(*np.array([[1.0, 5.0], [0.0, 0.0], [2.0, 0.0], [3.0, 5.0]]))
     limits = clip_limits(moments, 3.0, np.dtype("float64"))
     np.testing.assert_array_equal(limits, [[-5.0, -np.inf], [7.0, np.inf]])
 

@@ -11,13 +11,13 @@ from . import samples
 from .reading import Page
 
 PAGES: dict[str, Callable[[], str]] = {
-    "digits": lambda: selection_page(samples.digits()),
-    "genes": lambda: selection_page(samples.genes()),
+    "digits": lambda: selection_page(samples.with_tests(samples.digits())),
+    "genes": lambda: selection_page(samples.with_tests(samples.genes())),
     "one feature": lambda: selection_page(samples.genes(1)),
-    "large": lambda: selection_page(samples.genes(60, 20_000, 9)),
+    "large": lambda: selection_page(samples.with_tests(samples.genes(60, 20_000, 9))),
     "numbers": lambda: selection_page(samples.numbers_only()),
     "labels": lambda: selection_page(samples.labels()),
-    "hostile": lambda: selection_page(samples.hostile()),
+    "hostile": lambda: selection_page(samples.with_tests(samples.hostile())),
     "comparison": lambda: comparison_page(samples.comparison()),
     "published": lambda: comparison_page(samples.comparison(protocol="published")),
     "hostile comparison": lambda: comparison_page(samples.comparison(samples.HOSTILE[:12])),

@@ -32,7 +32,7 @@ def place(element: Element, *names: str) -> list[float]:
 class Page(HTMLParser):
     """What a browser would find in a page."""
 
-    void = frozenset({"meta", "link", "input", "br", "img"})
+    void = frozenset({"meta", "link", "input", "br", "img", "wbr"})
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rowsparse import TopK
 from rowsparse.evaluation import Record, SelectionCurve
+from rowsparse.workflow.class_scores import ClassScore
 from rowsparse.workflow.results import (
     Alternative,
     Certificate,
@@ -29,6 +30,7 @@ from rowsparse.workflow.results import (
     RankedFeature,
     SelectionResult,
 )
+from rowsparse.workflow.univariate import UnivariateTests, adjusted
 
 SHA = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 VERSIONS = {"python": "3.11.7", "rowsparse": "0.1.0", "numpy": "2.4.6", "scikit-learn": "1.9.1"}
@@ -160,10 +162,51 @@ def digits() -> SelectionResult:
             ProgressPoint(9.0, 281.4, 280.3),
         ),
         confusion=Confusion(classes, counts, float(np.trace(counts) / counts.sum()), 0.021),
+        class_scores=class_scores(classes),
         image_shape=(8, 8),
         class_means=np.array([X[g].mean(axis=0) for g in groups]),
         seconds=SECONDS,
     )
+
+
+def class_scores(names: tuple[str, ...]) -> tuple[ClassScore, ...]:
+    """Each class is told from the rest a little worse than the one before it."""
+    rate = np.linspace(0.0, 1.0, 30)
+    return tuple(
+        ClassScore(
+            name,
+            30,
+            0.95 - 0.05 * at,
+            0.98,
+            1 / (1 + 0.05 + 0.05 * at),
+            tuple(rate.tolist()),
+            tuple((rate ** (0.05 + 0.05 * at)).tolist()),
+        )
+        for at, name in enumerate(names)
+    )
+
+
+def tests_of(
+    features: tuple[RankedFeature, ...], d: int, names: tuple[str, ...]
+) -> UnivariateTests:
+    """Most features do not differ, the selected ones do."""
+    rng = np.random.default_rng(2)
+    effects = rng.normal(size=d) * 0.3
+    for feature in features:
+        effects[feature.index] = 2.0 - 0.1 * feature.rank if feature.rank % 3 else -1.5
+    p = np.minimum(np.exp(-4 * np.abs(effects) ** 2) * rng.random(d), 1.0)
+    groups = np.arange(d) % len(names) if len(names) > 2 else np.ones(d, dtype=int)
+    return UnivariateTests(
+        "t test", "standardised mean difference", p, adjusted(p), effects, groups, names
+    )
+
+
+def with_tests(result: SelectionResult) -> SelectionResult:
+    """The result with tests of its features."""
+    d = max(result.data.n_features, 1 + max(feature.index for feature in result.features))
+    tests = tests_of(result.features, d, result.data.classes)
+    features = tuple(dataclasses.replace(f, **tests.of(f.index)) for f in result.features)
+    return dataclasses.replace(result, features=features, tests=tests)
 
 
 def genes(k: int = 20, n_features: int = 7129, n_classes: int = 2) -> SelectionResult:
@@ -237,6 +280,7 @@ def genes(k: int = 20, n_features: int = 7129, n_classes: int = 2) -> SelectionR
         stability=(0.34, 0.27, 0.41),
         progress=(ProgressPoint(0.02, 4.2), ProgressPoint(0.3, 1.93)),
         confusion=Confusion(classes, counts, 0.958, 0.031),
+        class_scores=class_scores(classes),
         seconds=SECONDS,
         warnings=("The search stopped after 60 s, before it had converged.",),
     )
@@ -279,6 +323,7 @@ def numbers_only() -> SelectionResult:
         stability=None,
         progress=(),
         confusion=None,
+        class_scores=(),
         warnings=(),
     )
 
@@ -314,6 +359,7 @@ def hostile() -> SelectionResult:
             for d, name in zip(full.distributions, HOSTILE, strict=True)
         ),
         confusion=Confusion(nasty, np.array([[40, 7], [1, 24]]), 0.9, 0.02),
+        class_scores=class_scores(nasty),
         image_shape=(10, 10),
         class_means=np.random.default_rng(0).random((2, 100)),
         warnings=(HOSTILE[0], HOSTILE[11]),
@@ -355,7 +401,17 @@ def comparison(
     full = genes()
     curve = SelectionCurve(records, "classification", protocol, full.data.n_features)
     settings = {"methods": list(methods), "k": [5, 10, 20], "cv": 5}
-    return ComparisonResult(full.data, curve, settings, VERSIONS, SECONDS)
+    names = tuple(f"gene {j}" for j in range(full.data.n_features))
+    return ComparisonResult(
+        full.data,
+        curve,
+        settings,
+        VERSIONS,
+        SECONDS,
+        names=names,
+        baseline_score=0.93,
+        chance_score=0.41,
+    )
 
 
 def path(k_max: int = 30, names: tuple[str, ...] | None = None) -> PathResult:

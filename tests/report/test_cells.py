@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rowsparse.report.cells import confusion_cells, signed_cells, triangle_cells
+from rowsparse.report.cells import confusion_cells, share_cells, signed_cells, triangle_cells
 
 from .reading import plain
 
@@ -54,3 +54,11 @@ def test_large_tables_have_no_numbers_and_smaller_cells() -> None:
     assert signed_cells(r[:, :2], names, names[:2], "Numbers").kind == "few"
     long = ["a rather long name", "b"]
     assert signed_cells(r[:, :2], names, long, "Numbers").kind == "few upright"
+
+
+def test_shares_are_percentages_and_none_is_blank() -> None:
+    chart = share_cells(np.array([[1.0, 0.0]]), ["a"], ["x", "y"], "shares")
+    full, nothing = chart.cells[0]
+    assert (plain(full.text), nothing.text) == ("100 %", "")
+    assert "d10" in full.kind
+    assert "zero" in nothing.kind

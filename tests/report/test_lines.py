@@ -23,7 +23,7 @@ def test_hostile_names_are_text_and_nothing_has_a_style() -> None:
             x_label=HOSTILE[2],
             y_label=HOSTILE[3],
             mark=(2, HOSTILE[4]),
-            level=(1.5, HOSTILE[5]),
+            levels=[(1.5, HOSTILE[5])],
         )
     )
     (plot,) = classed(root, "chart")
@@ -90,7 +90,10 @@ def test_the_band_of_a_single_point_is_a_stroke() -> None:
 def test_marks_and_levels_stand_where_they_should() -> None:
     root = parse(
         line_chart(
-            [Series("", [1, 10], [0.0, 1.0])], mark=(10, "taken: 10"), level=(1.0, "all"), **WORDS
+            [Series("", [1, 10], [0.0, 1.0])],
+            mark=(10, "taken: 10"),
+            levels=[(1.0, "all")],
+            **WORDS,
         )
     )
     last = classed(root, "dot")[-1]
@@ -139,3 +142,18 @@ def test_series_beyond_the_colours_are_dashed() -> None:
     assert style_class(0) == "s0"
     assert style_class(9) == "s1 dash1"
     assert len({style_class(at) for at in range(24)}) == 24
+
+
+def test_the_words_of_a_level_stand_where_no_line_is() -> None:
+    rising = Series("", [1, 2, 3], [0.0, 0.5, 1.0])
+    # Near the start of the line there is no room below, near its end none above.
+    root = parse(line_chart([rising], levels=[(0.1, "low"), (0.95, "high")], **WORDS))
+    anchors = {one.text: one.get("text-anchor") for one in classed(root, "halo")}
+    assert anchors == {"low": "end", "high": "start"}
+
+
+def test_two_levels_close_together_have_their_words_apart() -> None:
+    flat = Series("", [1, 2], [0.0, 0.0])
+    root = parse(line_chart([flat], levels=[(1.0, "first"), (1.01, "second")], **WORDS))
+    first, second = ((one.get("text-anchor"), place(one, "y")[0]) for one in classed(root, "halo"))
+    assert first[0] != second[0] or abs(first[1] - second[1]) > 12

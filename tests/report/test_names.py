@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rowsparse.report.names import (
     FULL_LIMIT,
+    breakable,
     display_width,
     full,
     isolated,
@@ -107,3 +108,7 @@ def test_lists_of_names_end_with_and() -> None:
 
 def test_duplicates_are_found() -> None:
     assert repeated(HOSTILE) == {"same name"}
+
+
+def test_long_names_may_break_at_underscores_only_as_text() -> None:
+    assert breakable("a_b<c>_d") == "a_<wbr>b&lt;c&gt;_<wbr>d"

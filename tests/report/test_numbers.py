@@ -9,6 +9,7 @@ import pytest
 from rowsparse.report.numbers import (
     decimal,
     finite,
+    fixed_format,
     metric_name,
     number,
     percent,
@@ -70,3 +71,16 @@ def test_metrics_have_names_for_people() -> None:
         "macro-F1",
         "R²",
     ]
+
+
+def test_a_column_has_the_decimals_of_its_largest_number() -> None:
+    written = fixed_format([5.36, 0.4629, 0.0])
+    assert [written(value) for value in (5.36, 0.4629, -0.001, 1234.5)] == [
+        "5.36",
+        "0.46",
+        "0.00",
+        "1,234.50",
+    ]
+    assert fixed_format([123456.0])(123456.4) == "123,456"
+    assert fixed_format([])(0.5) == "0.50"
+    assert fixed_format([1.0])(float("nan")) == "–"

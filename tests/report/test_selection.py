@@ -21,6 +21,7 @@ def test_the_selection_is_told_in_the_order_of_the_questions() -> None:
     assert ids == [
         "features",
         "images",
+        "tests",
         "curve",
         "correlation",
         "distributions",
@@ -28,6 +29,7 @@ def test_the_selection_is_told_in_the_order_of_the_questions() -> None:
         "stability",
         "progress",
         "confusion",
+        "classes",
         "data",
         "settings",
     ]
@@ -45,7 +47,7 @@ def test_what_was_not_measured_has_no_section() -> None:
         "settings",
     ]
     words = parsed("numbers").text["main"]
-    assert "Picked again" not in words
+    assert "Selected in" not in words
     assert "its stability is not known" in words
 
 

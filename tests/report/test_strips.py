@@ -7,7 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from rowsparse.report.strips import bar, boxes, gauge, runs, signed_bars
+from rowsparse.report.strips import (
+    Interval,
+    bar,
+    boxes,
+    dots,
+    gauge,
+    proportions,
+    runs,
+    signed_bars,
+)
 from rowsparse.report.svg import Svg
 
 from .reading import classed, parse, place
@@ -79,3 +88,31 @@ def test_nan_and_infinity_never_reach_the_markup() -> None:
     for drawing in drawings:
         assert "nan" not in drawing
         assert "inf" not in drawing
+
+
+def test_dots_and_reference_lines_share_an_axis() -> None:
+    values = [Interval("a", 0.9, 0.2, "90 %"), Interval("b", 0.5, 0.1, "50 %")]
+    chart = dots(values, [(0.7, "level")], "scores", limits=(0.0, 1.0))
+    assert [(row.name, row.value) for row in chart.rows] == [("a", "90 %"), ("b", "50 %")]
+    roots = [parse(row.drawing) for row in chart.rows]
+    first, second = (place(classed(root, "dot")[0], "cx")[0] for root in roots)
+    level = place(classed(roots[0], "level")[0], "x1")[0]
+    assert second < level < first
+    assert level == pytest.approx((first + second) / 2)
+    # No interval goes beyond what is possible.
+    assert place(classed(roots[0], "whisker")[0], "x2")[0] == 98
+
+
+@pytest.mark.parametrize("ends", [(-1.4, 1.7), (0.01, 0.019), (99.0, 101.0), (-3.0, 0.9)])
+def test_boxes_have_two_ticks_at_least(ends: tuple[float, float]) -> None:
+    low, high = ends
+    chart = boxes(["a"], np.linspace(low, high, 5)[None], "x")
+    assert chart.axis is not None
+    assert len(classed(parse(chart.axis), "tick")) >= 2
+
+
+def test_proportions_are_bars_with_their_share() -> None:
+    chart = proportions(["a", "b"], [0.25, 1.0], "smokers")
+    assert [row.value.replace("\u00a0", " ") for row in chart.rows] == ["25 %", "100 %"]
+    lengths = [place(classed(parse(row.drawing), "length")[0], "width")[0] for row in chart.rows]
+    assert lengths == [25.0, 100.0]

@@ -6,15 +6,21 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from reproduction import an2021, an2021_runs
+from reproduction import an2021, an2021_convergence, an2021_runs
+from reproduction.an2021_convergence import (
+    CONVERGENCE_RHO,
+    FIXED_MU,
+    SPARSITY,
+    descent,
+    sparsity_context,
+    sparsity_rows,
+)
 from reproduction.an2021_runs import (
     DATASETS,
+    GAMMA,
     LARGE,
-    REDUNDANCY_SETTING,
-    STEPS,
     curve_rows,
     curve_tasks,
-    descent,
     objective_rows,
     objective_tasks,
     printed_rho,
@@ -45,31 +51,68 @@ def design_of(X):
     return make_design(X, center=False, scale=False)[0]
 
 
+def objective(W, X, Y, k):
+    norms = np.linalg.norm(W, axis=1)
+    tail = np.sort(norms)[: norms.size - k].sum()
+    loss = np.linalg.norm(X @ W - Y, axis=1).sum()
+    return loss + GAMMA * norms.sum() + CONVERGENCE_RHO * tail
+
+
 @pytest.mark.filterwarnings(QUIET)
 def test_the_first_line_of_the_convergence_figure_is_the_published_selector(data):
     X, y, Y = data
-    run = descent(design_of(X), Y, 4, "printed", 60)
-    settings = {**REDUNDANCY_SETTING, "max_iter": 60}
+    W, history = descent(design_of(X), Y, 4, "printed", 60)
+    settings = {"gamma": GAMMA, "mu": FIXED_MU, "rho": CONVERGENCE_RHO, "max_iter": 60}
     selector = NmAPG(4, variant="published", fit_intercept=False, **settings).fit(X, y)
-    np.testing.assert_allclose(run.history, selector.history_, rtol=1e-9)
-    np.testing.assert_allclose(run.W.T, selector.coef_, atol=1e-9)
+    np.testing.assert_allclose(W.T, selector.coef_, atol=1e-9)
+    assert len(history) == selector.n_iter_
+    assert history[-1] == pytest.approx(objective(W, X, Y, 4))
+    assert history[-1] == pytest.approx(selector.objective_)
 
 
-def test_every_change_of_the_steps_lowers_the_smoothed_objective_sooner(data):
+@pytest.mark.filterwarnings(QUIET)
+def test_the_second_line_is_the_published_selector_with_its_falling_mu(data):
+    X, y, Y = data
+    W, history = descent(design_of(X), Y, 4, "algorithm 2", 200)
+    settings = {"gamma": GAMMA, "rho": CONVERGENCE_RHO, "max_iter": 200}
+    selector = NmAPG(4, variant="published", fit_intercept=False, **settings).fit(X, y)
+    np.testing.assert_allclose(W.T, selector.coef_, atol=1e-9)
+    assert history[-1] == pytest.approx(selector.objective_)
+
+
+def test_every_change_of_the_steps_lowers_the_objective_sooner(data):
     X, _, Y = data
-    ends = {step: descent(design_of(X), Y, 4, step, 40).history[-1] for step in STEPS}
-    assert ends["constant"] < ends["operator"]
-    assert ends["margin"] < ends["constant"]
+    steps = ("operator", "constant", "margin")
+    ends = [descent(design_of(X), Y, 4, step, 40)[1][-1] for step in steps]
+    assert ends == sorted(ends, reverse=True)
+    assert ends[-1] < ends[0]
 
 
 def test_only_the_exact_operator_makes_rows_vanish(data, monkeypatch):
     X, _, Y = data
-    monkeypatch.setitem(an2021_runs.REDUNDANCY_SETTING, "rho", 50.0)
+    monkeypatch.setattr(an2021_convergence, "CONVERGENCE_RHO", 50.0)
     rows = {
-        step: np.count_nonzero(descent(design_of(X), Y, 4, step, 200).W.any(axis=1))
+        step: np.count_nonzero(descent(design_of(X), Y, 4, step, 200)[0].any(axis=1))
         for step in ("printed", "operator")
     }
     assert rows == {"printed": 15, "operator": 4}
+
+
+@pytest.mark.filterwarnings(QUIET)
+def test_rows_are_counted_by_tolerance(data, monkeypatch):
+    X, y, _ = data
+    monkeypatch.setattr(an2021_convergence, "standardised", lambda name: (X, y))
+    rows = [
+        row
+        for method in SPARSITY
+        for row in sparsity_rows(RunTask("sparsity", "lung", method, options={"k": 3}))
+    ]
+    counts = {row["method"]: row["rows"] for row in rows}
+    assert all(c == sorted(c, reverse=True) for c in counts.values())
+    assert counts["nmapg"][0] == 3
+    assert counts["nmapg published"][0] == 15  # no row vanishes
+    found = sparsity_context(rows)
+    assert len(found["lines"]) == len(SPARSITY)
 
 
 def test_the_refitted_value_is_the_least_on_the_support(data):

@@ -140,3 +140,25 @@ def test_cells_within_the_printed_spread_are_counted():
     assert (found["hits"], found["total"], found["unstable"]) == (2, 3, 1)
     assert found["by_data"] == {"LEU": 1, "LUNG": 1}
     assert found["somewhere"] == {"LEU": "1 of 1", "LUNG": "1 of 2"}
+
+
+def test_claims_on_few_features_and_on_the_spread_follow_from_the_rows():
+    rows = [
+        {
+            "dataset": "leu",
+            "method": method,
+            "k": k,
+            "protocol": "honest",
+            "estimator": "1-NN",
+            "accuracy": accuracy,
+        }
+        for k, own in ((1, 0.9), (2, 0.7), (5, 0.9))
+        for method, accuracy in (("rpfs published", own), ("mtfs", 0.8), ("rfs", 0.6))
+    ]
+    lines = {line[0]: line[1:] for line in cai2013.few_features(rows, "1-NN")}
+    assert lines == {"honest": ["1 of 2", "–", "–"], "published": ["–", "–", "–"]}
+    ends = [made_row("rpfs published", [0.0, 2.0 / k], dataset="leu", k=k) for k in TABLE_KS]
+    ((title, printed, own),) = cai2013.spreads(ends)
+    assert title == "LEU"
+    assert printed == [1.80, 0.49, 0.43, 0.37]
+    assert own == pytest.approx([1 / k for k in TABLE_KS])

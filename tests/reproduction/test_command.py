@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from reproduction import get_paper
+from reproduction import PAPERS, get_paper
 from reproduction import runner as runner_module
 from reproduction.command import make_app
 from reproduction.declare import RunTask
@@ -40,9 +40,29 @@ def test_a_run_writes_rows_and_page_and_is_not_repeated(invoke, tmp_path, monkey
 
 def test_failures_are_told(monkeypatch, tmp_path):
     monkeypatch.setattr("reproduction.command.get_paper", lambda name: toy.paper(toy.fails))
-    result = CliRunner().invoke(make_app(), ["toy", "--out", str(tmp_path)])
-    assert result.exit_code == 1
-    assert "20 tasks failed" in result.output
+    for _ in range(2):  # what failed before still counts
+        result = CliRunner().invoke(make_app(), ["toy", "--out", str(tmp_path)])
+        assert result.exit_code == 1
+        assert "20 tasks failed" in result.output
+
+
+def test_a_trial_says_so_and_leaves_the_page_alone(invoke, tmp_path):
+    assert invoke("toy", "--quick", "--out", str(tmp_path)).exit_code == 0
+    assert "**A trial**" in (tmp_path / "toy-quick.md").read_text()
+    assert not (tmp_path / "toy.md").exists()
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_without_data_one_sentence_says_where_to_get_it(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("ROWSPARSE_DATA", str(tmp_path))
+    monkeypatch.setattr("rowsparse.datasets.fetch._cache", lambda *_: tmp_path)
+    for _ in range(2):
+        done = CliRunner().invoke(make_app(), [name, "--quick", "--out", str(tmp_path)])
+        assert done.exit_code == 2
+        assert f"{name} needs data that is not here" in done.stderr
+        assert "docs/datasets.md" in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert not list(tmp_path.glob("*.md"))
 
 
 def test_wrong_names_are_refused(tmp_path, capfd):

@@ -9,7 +9,9 @@ from reproduction import kong2014
 from reproduction.declare import Size
 from reproduction.kong2014_runs import (
     CONVEX,
+    PS,
     SCALINGS,
+    STARTS,
     figure_tasks,
     label_tasks,
     logarithms,
@@ -91,8 +93,8 @@ def made_rows(factors, **other):
             "dataset": dataset,
             "method": method,
             "logarithms": False,
-            "refitted": 0.5 * printed,
-            "penalised": factor * printed,
+            "refitted": factor * printed,
+            "penalised": 0.5 * printed,
             **setting,
         }
         for dataset, factor in factors.items()
@@ -103,15 +105,14 @@ def made_rows(factors, **other):
 def test_settings_are_compared_with_the_printed_convex_residues(tmp_path):
     rows = made_rows({"allaml": 1.01, "glioma": 0.97, "lung": 1.0, "carcinom": 1.3})
     found = kong2014.setting_deviations(rows)
-    near = found["penalised", "unit sd", "one-hot", False]
+    near = found["refitted", "unit sd", "one-hot", False]
     assert near["allaml"] == pytest.approx(dict.fromkeys(CONVEX, 0.01))
-    assert found["refitted", "unit sd", "one-hot", False]["lung"]["mtfs"] == pytest.approx(-0.5)
+    assert found["penalised", "unit sd", "one-hot", False]["lung"]["mtfs"] == pytest.approx(-0.5)
     text = write_page(kong2014.PAPER, {"settings": rows}, tmp_path).read_text()
-    assert "(ALLAML, GLIOMA, LUNG, CAR): 0 of 2." in text
-    assert "**unit sd, labels 0/1, no intercept, penalised**, with ALLAML, GLIOMA, LUNG." in text
-    assert (
-        "fit CAR: none; the nearest is unit sd, labels 0/1, no intercept, penalised, 30 %" in text
-    )
+    assert "(ALLAML, GLIOMA, LUNG, CAR): 0 of 1." in text
+    assert "**unit sd, labels 0/1, no intercept, refitted**, with ALLAML, GLIOMA, LUNG." in text
+    assert "fit CAR: none; the nearest is unit sd, labels 0/1, no intercept, refitted, 30 %" in text
+    assert "fit at most none (unit sd, labels 0/1, no intercept, penalised)." in text
 
 
 def test_a_failed_task_counts_against_a_setting():
@@ -120,7 +121,7 @@ def test_a_failed_task_counts_against_a_setting():
     assert kong2014.settings_context(rows)["first_near"] == ["ALLAML"]
 
 
-def test_both_starts_and_both_readings_are_run():
+def test_both_starts_and_both_scalings_are_run():
     tasks = table_tasks(Size(datasets=("glioma",)))
     cells = [
         (t.options["scaling"], t.method, t.options["params"].get("p"), t.options["params"]["init"])
@@ -145,14 +146,16 @@ def test_slow_methods_are_repeated_only_when_asked_to():
     assert repeats(label_tasks(every), "mtfs", "honest") == 5
 
 
-def test_a_residue_of_more_rows_than_asked_for_is_marked():
-    cell = {"method": "lpinf published", "start": "ridge", "scaling": "unit sd", "floor": 0.0}
+def test_claims_are_counted_in_printed_and_in_own_numbers():
+    assert kong2014.claims([])[0] == ["printed", "11 of 16", "22 of 32", "31 of 32", "1 of 4"]
+    cells = [(p, start, p - 0.1 * (start == "ridge")) for p in (*PS, 1.0) for start in STARTS]
     rows = [
-        {"dataset": "glioma", **cell, "p": p, "penalised": value, "rows": count}
-        for p, value, count in ((0.1, 4.5, 20), (0.25, 4.6, 31), (1.0, 0.2, 4434))
+        {"dataset": "glioma", "scaling": "unit sd", "method": "lpinf", "p": p, "start": start}
+        | {"refitted": residue}
+        for p, start, residue in cells
     ]
-    table = kong2014.residue_table(rows, "glioma")
-    assert "| 4.5000 | 4.6000* |" in table
-    assert "| 0.2000* |" in table
-    assert kong2014.stars(rows) == {"most": 31, "data": "GLIOMA", "p": 0.25}
-    assert kong2014.stars(rows[:1]) is None
+    rows.append({"dataset": "glioma", "scaling": "unit sd", "method": "mtfs", "refitted": 0.45})
+    lines = {line[0]: line[1:] for line in kong2014.claims(rows)}
+    assert lines["corrected, unit sd"] == ["4 of 4", "8 of 8", "5 of 8", "0 of 1"]
+    assert lines["published, unit sd"] == ["–"] * 4
+    assert "| corrected, unit sd | ridge | 0.0000 |" in kong2014.residue_table(rows, "glioma")

@@ -144,17 +144,25 @@ def test_a_method_with_fewer_repetitions_is_compared_on_its_own():
     np.testing.assert_allclose(means, [[0.6, 0.65]])
 
 
-def test_who_has_no_result_is_last():
+def test_who_has_no_result_on_some_sets_is_ranked_apart():
     rows = grid({"topk": 0.9, "mrmr": 0.8, "rfs": 0.1})
     for dataset in ("glioma", "lung"):
         error = {"dataset": dataset, "method": "slap", "split": 0, "error": "TimeoutError: x"}
         rows.append(error)
     rows += grid({"slap": 0.95}, ("srbct", "yale"))
     scores = Scores.of(rows, "accuracy")
-    assert scores.places()[:, scores.methods.index("slap")].tolist() == [4, 4, 1, 1]
+    places = scores.places()[:, scores.methods.index("slap")]
+    np.testing.assert_array_equal(places, [np.nan, np.nan, 1, 1])
     result = scores.comparison()
     ranks = dict(zip(result.methods, result.mean_ranks, strict=True))
-    assert ranks == {"topk": 1.5, "mrmr": 2.5, "slap": 2.5, "rfs": 3.5}
+    assert ranks == {"topk": 1.0, "mrmr": 2.0, "rfs": 3.0}
+    assert league_page.unfinished_ranks(scores) == [["SLAP", 2, "1.0", "2.0", 4]]
+
+
+def test_methods_with_the_same_scores_count_once():
+    scores = Scores.of(grid({"topk": 0.9, "fisherscore": 0.8, "fstatistic": 0.8}), "accuracy")
+    assert scores.comparison().methods == ("topk", "fisherscore")
+    assert [rival.name for rival in scores.against("topk")] == ["fisherscore"]
 
 
 def test_sets_with_the_same_samples_count_once():
@@ -167,7 +175,7 @@ def test_networks_have_a_rank_on_their_own_sets_only():
     rows = grid({"topk": 0.9, "rfs": 0.8}) + grid({"firdl": 0.85}, ("glioma", "srbct"))
     scores = Scores.of(rows, "accuracy")
     assert "firdl" not in scores.comparison().methods
-    assert league_page.deep_ranks(scores) == [["FIRDL", 2, "2.0", "1.0", 3]]
+    assert league_page.unfinished_ranks(scores) == [["FIRDL", 2, "2.0", "1.0", 3]]
 
 
 def test_sets_that_are_not_complete_are_not_ranked():
@@ -239,7 +247,7 @@ def test_the_page_has_tables_pictures_and_troubles(tmp_path):
     assert "| IPFS | failed | 3 | glioma, lung, srbct |" in text
     assert "| IPFS | out of time | 1 | yale |" in text
     assert "- IPFS: ValueError: no (3 times)" in text
-    assert "MRMR and abess have the same scores." in text
+    assert "MRMR and abess have the same scores: they are counted once, as MRMR." in text
     assert "| **TopK** | sparse model | **1.0** |" in text
     for name in ("ranks", "time", "places"):
         assert (tmp_path / f"league-classes-{name}.png").stat().st_size > 5000

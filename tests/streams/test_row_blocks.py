@@ -40,9 +40,11 @@ def test_the_choice_of_k_and_the_stability_take_one_pass() -> None:
     blocks = RowBlocks.from_arrays(X, Y, rows=17)
     chosen = TopKCV(4, random_state=0).fit(blocks)
     assert (chosen.n_features_, chosen.n_passes_, blocks.n_passes) == (2, 1, 1)
+    by_ebic = TopKCV(4, cv=None, rule="ebic", random_state=0).fit(blocks)
+    assert by_ebic.get_support(indices=True).tolist() == [0, 3]
     stable = StabilitySelection(TopK(2), n_subsamples=10, random_state=0).fit(blocks)
     assert stable.get_support(indices=True).tolist() == [0, 3]
-    assert blocks.n_passes == 2
+    assert blocks.n_passes == 3
 
 
 @pytest.mark.parametrize(
@@ -103,6 +105,10 @@ def test_what_is_no_source_is_refused() -> None:
         RowBlocks.from_arrays(X, Y[:3])
     with pytest.raises(ValueError, match="come with the RowBlocks"):
         TopK(2).fit(blocks_of([(X, Y)]), Y)
+    with pytest.raises(ValueError, match="come with the RowBlocks"):
+        StabilitySelection().fit(blocks_of([(X, Y)]), sample_weight=Y)
+    with pytest.raises(ValueError, match="come with the RowBlocks"):
+        TopKCV(3).fit(blocks_of([(X, Y)]), groups=Y)
     with pytest.raises(TypeError, match="RFS needs all samples at once"):
         RFS(2).fit(blocks_of([(X, Y)]), Y)
     assert repr(blocks_of([])) == "RowBlocks(n_blocks=None, n_passes=0)"

@@ -38,6 +38,13 @@ def test_comparison_of_the_usual_methods_and_its_refusals(classes: Table, number
         compare(classes, CompareSettings(k=(2,), methods=("nosuch",)))
 
 
+def test_the_loss_is_that_of_topk(classes: Table) -> None:
+    settings = CompareSettings(k=(2,), methods=("topk", "relieff"), cv=2, loss="logistic")
+    assert compare(classes, settings).settings["loss"] == "logistic"
+    with pytest.raises(InputError, match="loss is for topk, which is not among the methods"):
+        compare(classes, CompareSettings(k=(2,), methods=("relieff",), loss="logistic"))
+
+
 def test_methods_without_their_extra_are_left_out_of_all(
     classes: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import balanced_accuracy_score, f1_score
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -75,13 +77,66 @@ def test_another_metric_is_the_score_of_every_workflow(classes: Table, metric: s
 
 
 def test_a_metric_that_the_targets_do_not_have(classes: Table, numbers: Table) -> None:
-    words = "metric for regression is one of r2; got 'accuracy'"
+    words = "metric for regression is one of r2, mae; got 'accuracy'"
     with pytest.raises(InputError, match=words):
         selected(numbers, 2, metric="accuracy")
     with pytest.raises(InputError, match=words):
         find_path(numbers, PathSettings(metric="accuracy"))
-    with pytest.raises(InputError, match="one of accuracy, balanced_accuracy, macro_f1; got 'r2'"):
+    with pytest.raises(InputError, match="macro_f1, auc, log_loss; got 'r2'"):
         compare(classes, CompareSettings(k=(2,), metric="r2"))
+
+
+def out_of_fold(table: Table, k: int, judge: Any) -> list[tuple[Any, Any, Any]]:
+    """Truth, fitted model and features of the test samples of each fold."""
+    found = []
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(table.X, table.y):
+        S = TopK(k, n_restarts=0, random_state=0).fit(table.X[train], table.y[train]).get_support()
+        model = make_pipeline(StandardScaler(), clone(judge))
+        model.fit(table.X[train][:, S], table.y[train])
+        found.append((table.y[test], model, table.X[test][:, S]))
+    return found
+
+
+def test_auc_is_that_of_the_decision_values_of_the_judge(classes: Table) -> None:
+    result = selected(classes, 2, cv=3, stability=0, metric="auc")
+    folds = out_of_fold(classes, 2, SVC(kernel="linear"))
+    areas = [
+        np.mean([roc_auc_score(y == c, m.decision_function(Z)[:, i]) for i, c in enumerate("abc")])
+        for y, m, Z in folds
+    ]
+    assert result.score == pytest.approx(np.mean(areas))
+    assert result.chance_score == 0.5
+    beside = compare(classes, CompareSettings(k=(2,), methods=("topk",), cv=3, metric="auc"))
+    assert beside.curve.mean("auc")[0, 0] == result.score
+    assert beside.verdict.level == result.verdict.level == "better"
+
+
+def test_log_loss_is_that_of_logistic_regression_and_better_low(classes: Table) -> None:
+    result = selected(classes, 2, cv=3, stability=0, metric="log_loss")
+    folds = out_of_fold(classes, 2, LogisticRegression(max_iter=300))
+    losses = [log_loss(y, m.predict_proba(Z)) for y, m, Z in folds]
+    assert result.score == pytest.approx(np.mean(losses))
+    assert result.score < result.chance_score
+    assert result.verdict.level == "better"
+    assert result.curve.best_k == result.curve.ks[int(np.argmin(result.curve.mean))]
+    assert result.model.judge.has_probabilities
+    beside = compare(classes, CompareSettings(k=(1, 3), methods=("topk",), cv=3, metric="log_loss"))
+    assert beside.curve.estimators == ["logistic regression"]
+    assert beside.verdict.level == "better"
+
+
+def test_mae_is_in_the_units_of_the_target(numbers: Table) -> None:
+    result = selected(numbers, 3, cv=3, stability=0, metric="mae")
+    assert 0 < result.score < result.chance_score
+    assert result.verdict.level == "better"
+    assert result.verdict.gain == pytest.approx(result.chance_score - result.score)
+
+
+def test_auc_with_one_class_in_a_fold_is_refused(tmp_path: Path) -> None:
+    table = make(tmp_path, goal=["rare"] * 2 + ["common"] * (N - 2))
+    with pytest.raises(InputError, match="one of the 5 folds has one only"):
+        selected(table, 2, metric="auc")
+    assert np.isfinite(selected(table, 2, cv=2, stability=0, metric="auc").score)
 
 
 def test_labels_named_at_random_are_predicted_at_chance(tmp_path: Path) -> None:

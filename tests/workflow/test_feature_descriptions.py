@@ -61,9 +61,18 @@ def test_the_one_row_of_two_classes_in_logistic_regression_speaks_for_both(tmp_p
     selector = TopK(3, loss="logistic", n_restarts=0).fit(table.X, table.y)
     features = ranked(table, selector, order_of(selector), units_of(table.X))
     assert {f.name: f.speaks_for for f in features} == {
-        "f2": "yes (higher)",
-        "f5": "yes (higher)",
-        "f9": "no (higher)",
+        "f2": "yes",
+        "f5": "yes",
+        "f9": "no",
     }
     for feature in features:
         assert feature.coefficients[0] == -feature.coefficients[1]
+
+
+def test_columns_of_zeros_and_ones_have_shares(tmp_path: Path) -> None:
+    goal = np.where(SCORE > 0, "a", "b")
+    flag = (X[:, 0] > 0).astype(int)
+    result = selected(make(tmp_path, goal=goal, flag=flag), 2, include="flag", stability=0, cv=0)
+    shares = {one.feature: one.shares for one in result.distributions}
+    assert shares.pop("flag") == (flag[SCORE > 0].mean(), flag[SCORE <= 0].mean())
+    assert set(shares.values()) == {()}

@@ -17,7 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from rowsparse.workflow.fit_model import linear_model
+from rowsparse import TopK
+from rowsparse.workflow.fit_model import linear_model, selector_model
 from rowsparse.workflow.model import SavedModel
 from rowsparse.workflow.select import select
 from rowsparse.workflow.settings import SelectSettings, TableSettings
@@ -145,6 +146,21 @@ def test_the_coefficients_of_the_selector_are_those_of_the_selected_columns(numb
     at = [numbers.names.index(feature.name) for feature in model.features]
     np.testing.assert_allclose(model.selector.coefficients[0], fitted.coef_[at], rtol=1e-9)
     np.testing.assert_allclose(model.selector.intercept, fitted.intercept_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["two", "several", "labels"])
+def test_the_own_coefficients_of_the_logistic_loss_predict(kind: str) -> None:
+    y = {"two": BLOB > 2, "several": BLOB, "labels": LABELS[:, :2]}[kind]
+    selector = TopK(3, loss="logistic", random_state=0).fit(Z, y)
+    order = np.flatnonzero(selector.get_support())
+    task = "multilabel" if kind == "labels" else "classification"
+    model = selector_model("topk", selector, order, task)
+    assert model is not None
+    found = model.predict(Z[:, order], len(np.unique(BLOB)))
+    values = Z @ selector.coef_.T + selector.intercept_
+    expected = {"two": values[:, 0] > 0, "several": values.argmax(axis=1), "labels": values > 0}
+    np.testing.assert_array_equal(found, expected[kind])
+    assert np.mean(found == y) > 0.5
 
 
 def test_coefficients_of_clipped_columns_are_not_saved(numbers: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.metrics import accuracy_score, f1_score, r2_score
+from sklearn.metrics import accuracy_score, f1_score, log_loss, r2_score, roc_auc_score
 
 from rowsparse.workflow.holdout import score_holdout
 from rowsparse.workflow.messages import InputError
@@ -33,6 +33,17 @@ def test_the_metric_of_the_selection(classes: Table) -> None:
     answer = model.predict(classes.path)
     assert held.metric == "macro_f1"
     assert held.score == f1_score(classes.y, answer, average="macro")
+
+
+def test_auc_and_log_loss(classes: Table) -> None:
+    model = selected(classes, 3, cv=0, stability=0, metric="log_loss").model
+    said = model.predictions(classes.path)
+    held = score_holdout(model, open_table(classes.path), "log_loss")
+    assert held.score == pytest.approx(log_loss(classes.y, said.values))
+    assert math.isnan(held.chance)
+    area = score_holdout(model, open_table(classes.path), "auc")
+    assert area.score == pytest.approx(roc_auc_score(classes.y, said.values, multi_class="ovr"))
+    assert area.chance == 0.5
 
 
 def test_a_class_that_the_model_does_not_know_is_wrong(classes: Table) -> None:

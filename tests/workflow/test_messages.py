@@ -27,7 +27,7 @@ from rowsparse.workflow.messages import (
 MODULES = sorted(Path(messages.__file__).parent.glob("*.py"))
 SETTINGS = {field.name for name in settings.__all__ for field in fields(getattr(settings, name))}
 # Functions and their parameters that sentences name too.
-OTHERS = {"force", "list_selectors", "out"}
+OTHERS = {"force", "list_selectors", "out", "stream"}
 
 
 def spelled(name: str, value: object) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rowsparse.workflow.linear_model import LinearModel
 from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.model import LinearModel, SavedColumn, SavedFeature, SavedModel
+from rowsparse.workflow.model import SavedColumn, SavedFeature, SavedModel
 from rowsparse.workflow.table import Table
 
 from .planted import selected

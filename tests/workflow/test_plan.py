@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rowsparse.selectors.topk.losses import DEFAULT_ALPHAS
 from rowsparse.workflow.messages import InputError
 from rowsparse.workflow.table import Table
 
@@ -37,6 +38,8 @@ def test_include_and_exclude(classes: Table) -> None:
         ({"k": 2, "method": "nosuch"}, "nosuch"),
         ({"k": 2, "method": "rfs", "certify": True}, "RFS has no certify"),
         ({"k": 2, "method": "rfs", "alpha": 1.0}, "RFS has no alpha"),
+        ({"k": 2, "method": "rfs", "loss": "squared"}, "RFS has no loss"),
+        ({"k": 2, "loss": "cubic"}, "loss must be one of 'auto', 'squared'"),
         ({"k": 2, "method": "rfs", "clip": 2.0}, "RFS has no clip"),
         ({"k": 2, "clip": 0.0}, "clip must be a number above 0; got 0.0"),
         ({"k": 2, "method": "relieff", "include": "f1"}, "ReliefF has no include"),
@@ -56,6 +59,20 @@ def test_a_method_for_other_targets(numbers: Table) -> None:
     every, fit = set(list_selectors()), set(list_selectors(task="regression"))
     with pytest.raises(InputError, match="these are for regression"):
         selected(numbers, 2, method=sorted(every - fit)[0])
+
+
+def test_a_loss_for_other_targets(numbers: Table) -> None:
+    with pytest.raises(InputError, match="loss='logistic' is for classes and labels"):
+        selected(numbers, 2, loss="logistic")
+
+
+@pytest.mark.parametrize(("loss", "taken"), [("auto", "logistic"), ("l21", "l21")])
+def test_the_loss_that_took_effect_is_recorded_with_its_ridge(
+    classes: Table, loss: str, taken: str
+) -> None:
+    settings = selected(classes, 2, loss=loss, cv=0, stability=0).settings
+    assert settings["loss"] == taken
+    assert settings["alpha"] == DEFAULT_ALPHAS[taken]
 
 
 def test_categories_come_and_go_together(tmp_path: Path) -> None:

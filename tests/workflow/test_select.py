@@ -31,8 +31,8 @@ def test_features_are_those_of_topk(classes: Table) -> None:
     expected = fitted.coef_[:, first.index] * classes.X[:, first.index].std()
     np.testing.assert_allclose(first.coefficients, expected)
     strongest = int(np.abs(expected).argmax())
-    direction = "higher" if expected[strongest] > 0 else "lower"
-    assert first.speaks_for == f"{'abc'[strongest]} ({direction})"
+    against = "" if expected[strongest] > 0 else "against "
+    assert first.speaks_for == f"{against}{'abc'[strongest]}"
 
 
 def test_frequencies_are_those_of_stability_selection(classes: Table) -> None:
@@ -77,7 +77,7 @@ def test_numbers(numbers: Table) -> None:
     assert result.confusion is None
     assert result.distributions[0].groups == ("low", "middle", "high")
     meaning = {feature.index: feature.speaks_for for feature in result.features}
-    assert meaning == {2: "goal (higher)", 5: "goal (higher)", 9: "goal (lower)"}
+    assert meaning == {2: "higher goal", 5: "higher goal", 9: "lower goal"}
     assert result.data.classes == ()
 
 

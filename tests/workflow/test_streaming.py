@@ -37,6 +37,9 @@ def test_the_features_are_those_of_the_table_in_memory(path: Path, target: str) 
     settings = SelectSettings(k=3, exclude="c1", cv=3)
     found = select_streamed(path, reading, settings, progress=lambda *a: told.append(a))  # type: ignore[arg-type]
     result = found.completed(select(found.table, found.settings))
+    assert np.isnan(result.baseline_score)
+    assert result.tests is None
+    assert all(feature.fdr is None for feature in result.features)
     whole = select(read_table(path, reading), settings)
     assert {f.name for f in result.features} == {f.name for f in whole.features}
     assert result.objective == pytest.approx(whole.objective)

@@ -29,8 +29,10 @@ NOISE = np.random.default_rng(8)
 def test_a_guess_is_the_commonest_class_or_the_mean(classes: Table, numbers: Table) -> None:
     train, test = np.arange(0, N, 2), np.arange(1, N, 2)
     values, counts = np.unique(classes.y[train], return_counts=True)
-    assert set(guess(classes, train, test)) == {values[counts.argmax()]}
-    np.testing.assert_allclose(guess(numbers, train, test), numbers.y[train].mean())
+    guessed = guess(classes, train, test)
+    assert set(guessed.answers) == {values[counts.argmax()]}
+    np.testing.assert_allclose(guessed.values, np.tile(counts / train.size, (test.size, 1)))
+    np.testing.assert_allclose(guess(numbers, train, test).answers, numbers.y[train].mean())
 
 
 def test_the_margin_is_that_of_a_corrected_t_test(numbers: Table) -> None:

@@ -39,7 +39,7 @@ def test_a_selection_as_files(classes: Table, tmp_path: Path) -> None:
     assert [row["feature"] for row in rows] == [feature.name for feature in result.features]
     for row, feature in zip(rows, result.features, strict=True):
         assert float(row["score"]) == feature.score
-        assert float(row["frequency_low"]) == feature.frequency_interval[0]
+        assert float(row["selected_in_low"]) == feature.frequency_interval[0]
         assert float(row["coefficient of b"]) == feature.coefficients[1]
     found = json.loads(record.read_text(encoding="utf-8"))
     assert found["score"] is None, "NaN is not in JSON"

@@ -36,6 +36,7 @@ def make_app() -> typer.Typer:
     app.callback()(root)
     app.command("select")(on_table(SelectOptions, run_select))
     app.command("apply")(on_table(ApplyOptions, run_apply))
+    app.command("diff")(diff)
     app.command()(verify)
     app.command("compare")(on_table(CompareOptions, run_compare))
     app.command("path")(on_table(PathOptions, run_path))
@@ -87,6 +88,25 @@ def verify(
 ) -> None:
     """Check a proof against its table, without trusting the search that made it."""
     raise typer.Exit(ended(lambda: run_verify(proof, data), debug=debug))
+
+
+def diff(
+    first: Annotated[
+        Path,
+        typer.Argument(help="A folder that 'rowsparse select' wrote.", show_default=False),
+    ],
+    second: Annotated[Path, typer.Argument(help="Another one.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File for a page of HTML.", show_default=False),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite that file.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Compare two selections: their settings, features and scores."""
+    from rowsparse.cli.diff_command import run_diff
+
+    raise typer.Exit(ended(lambda: run_diff(first, second, out=out, force=force), debug=debug))
 
 
 def methods(debug: Debug = False) -> None:

@@ -19,6 +19,7 @@ from rowsparse.cli.parameters import (
     Drop,
     DropMissingTarget,
     Exclude,
+    Figures,
     Folds,
     Force,
     Format,
@@ -29,6 +30,7 @@ from rowsparse.cli.parameters import (
     Json,
     KMax,
     Labels,
+    LossName,
     Metric,
     NaValues,
     Out,
@@ -56,7 +58,17 @@ __all__ = [
 ]
 
 # Options that say where and how results are shown, not what they are: part of the command only.
-_NOT_SETTINGS = ("settings", "out", "format", "force", "report", "json", "quiet", "debug")
+_NOT_SETTINGS = (
+    "settings",
+    "out",
+    "format",
+    "force",
+    "figures",
+    "report",
+    "json",
+    "quiet",
+    "debug",
+)
 
 
 def _default_folder(table: Path, command: str) -> Path:
@@ -143,6 +155,7 @@ class TableOptions(ReadingOptions):
     metric: Metric = None
     seed: Seed = 0
     jobs: Jobs = None
+    figures: Figures = False
     settings: Settings = None
     report: Report = True
 
@@ -199,6 +212,7 @@ class SelectOptions(TableOptions):
         float | None,
         typer.Option(help="Seconds for search and proof; 10 with --certify.", show_default=False),
     ] = None
+    loss: LossName = None
     alpha: Alpha = None
     clip: Clip = None
     include: Include = None
@@ -254,6 +268,7 @@ class CompareOptions(TableOptions):
             autocompletion=completion.several_methods,
         ),
     ] = None
+    loss: LossName = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,6 +277,7 @@ class PathOptions(TableOptions):
 
     command: ClassVar[str] = "path"
     k_max: KMax = 30
+    loss: LossName = None
     alpha: Alpha = None
     clip: Clip = None
     include: Include = None

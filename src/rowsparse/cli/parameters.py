@@ -18,6 +18,7 @@ __all__ = [
     "Drop",
     "DropMissingTarget",
     "Exclude",
+    "Figures",
     "Folds",
     "Force",
     "Format",
@@ -29,6 +30,7 @@ __all__ = [
     "Json",
     "KMax",
     "Labels",
+    "LossName",
     "Metric",
     "NaValues",
     "Out",
@@ -53,6 +55,15 @@ class TargetKind(StrEnum):
     classification = "classification"
     multilabel = "multilabel"
     regression = "regression"
+
+
+class LossChoice(StrEnum):
+    """What TopK minimises."""
+
+    auto = "auto"
+    squared = "squared"
+    l21 = "l21"
+    logistic = "logistic"
 
 
 class ImputeMethod(StrEnum):
@@ -160,6 +171,14 @@ Adjust = Annotated[
 Alpha = Annotated[
     float | None, typer.Option(help="Weight of the ridge, per sample.", show_default=False)
 ]
+LossName = Annotated[
+    LossChoice | None,
+    typer.Option(
+        "--loss",
+        help="What TopK minimises; auto: logistic for classes and labels, squared for numbers.",
+        show_default=False,
+    ),
+]
 Clip = Annotated[
     float | None,
     typer.Option(
@@ -182,8 +201,8 @@ KMax = Annotated[int, typer.Option("--k-max", help="The largest number of featur
 Metric = Annotated[
     str | None,
     typer.Option(
-        help="Score: accuracy, balanced_accuracy, macro_f1 or r2; by default the first that the "
-        "target has (macro_f1 for labels).",
+        help="Score: accuracy, balanced_accuracy, macro_f1, auc or log_loss for classes, r2 or mae "
+        "for numbers; macro_f1, accuracy or auc for labels. By default the first of them.",
         show_default=False,
         autocompletion=completion.metrics,
     ),
@@ -244,6 +263,9 @@ Format = Annotated[
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Overwrite the results of an earlier run in that folder.")
+]
+Figures = Annotated[
+    bool, typer.Option("--figures", help="Write the charts of the report as SVG files too.")
 ]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else.")]

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "make_console",
+    "make_table",
+    "make_text",
     "plain",
     "print_applied",
     "print_checked",
@@ -31,6 +34,7 @@ __all__ = [
     "print_path",
     "print_proof",
     "print_selection",
+    "print_sentence",
 ]
 
 # Further rows are in the files only.
@@ -47,27 +51,35 @@ def plain(text: object, width: int = 40) -> str:
 
 def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> None:
     """The ranked features, and in three sentences what they are worth."""
-    from rowsparse.report.words import picked_of
+    from rowsparse.report.numbers import decimal, fixed_format, p_value
+    from rowsparse.report.words import EFFECT_WORDS, effect_words, picked_of
 
-    console = _console()
-    table = _table(f"{' '.join(picked_of(result))}, by {result.method}")
+    console = make_console()
+    table = make_table(f"{' '.join(picked_of(result))}, by {result.method}")
     table.add_column("Rank", justify="right")
     table.add_column("Feature", overflow="fold")
     table.add_column("Score", justify="right")
     table.add_column("Selected in", justify="right")
-    table.add_column("Speaks for")
+    if result.tests is not None:
+        table.add_column(EFFECT_WORDS[result.tests.effect_name], justify="right")
+        table.add_column("FDR", justify="right")
+        table.add_column("By itself")
+    as_score = fixed_format((feature.score for feature in result.features), 4)
     for feature in result.features[:_MOST_ROWS]:
         often = "" if feature.frequency is None else f"{100 * feature.frequency:.0f} %"
         often = "forced" if feature.is_forced else often
-        cells = [str(feature.rank), plain(feature.name), _number(feature.score), often]
-        cells.append(plain(feature.speaks_for, 30) if feature.speaks_for else "")
-        table.add_row(*map(_text, cells))
+        cells = [str(feature.rank), plain(feature.name), as_score(feature.score), often]
+        if result.tests is not None:
+            cells += [decimal(_or_nan(feature.effect)), p_value(_or_nan(feature.fdr))]
+            alone = effect_words(feature, result.tests)
+            cells.append(plain(alone, 30) if alone else "")
+        table.add_row(*map(make_text, cells))
     console.print(table)
     _more(console, len(result.features))
     if result.covariates:
         console.print(_covariates(result))
     for sentence in _sentences(result):
-        _print(console, sentence)
+        print_sentence(console, sentence)
     _notes(console, result.data.notes)
     _files(console, out, written)
 
@@ -77,13 +89,13 @@ def _covariates(result: SelectionResult) -> Table:
     classes = result.data.classes
     # Of two classes the coefficients are opposite.
     names = classes[1:] if len(classes) == 2 else classes or result.data.targets
-    table = _table("In every model, and not counted")
+    table = make_table("In every model, and not counted")
     table.add_column("Covariate", overflow="fold")
     for name in names:
-        table.add_column(_text(plain(f"Coefficient of {name}")), justify="right")
+        table.add_column(make_text(plain(f"Coefficient of {name}")), justify="right")
     for feature in result.covariates[:_MOST_ROWS]:
         values = feature.coefficients[-len(names) :]
-        table.add_row(_text(plain(feature.name)), *map(_number, values))
+        table.add_row(make_text(plain(feature.name)), *map(_number, values))
     return table
 
 
@@ -91,12 +103,12 @@ def print_checked(checked: CheckedProof) -> None:
     """What the check of a proof found, in three sentences."""
     from rowsparse.report.numbers import percent_up
 
-    console = _console()
+    console = make_console()
     problem = checked.proof.problem
     limited = f", limited to ±{problem.clip:g} standard deviations" if problem.clip else ""
     columns = f"{problem.k} of {problem.n_features:,} columns{limited}"
-    _print(console, f"{columns}: {plain(', '.join(checked.features), 400)}.")
-    _print(
+    print_sentence(console, f"{columns}: {plain(', '.join(checked.features), 400)}.")
+    print_sentence(
         console,
         f"Their objective is {checked.objective:.10g}. No other choice has one below "
         f"{checked.lower_bound:.10g}: it can be lower by {percent_up(checked.gap)} at most.",
@@ -104,15 +116,17 @@ def print_checked(checked: CheckedProof) -> None:
     steps = f"All {len(checked.proof):,} steps of the proof were checked"
     claimed = checked.proof
     if checked.holds:
-        _print(console, f"{steps} against the table.")
+        print_sentence(console, f"{steps} against the table.")
     elif not checked.is_same_data:
-        _print(
+        print_sentence(
             console,
             f"{steps}, but against another table than the one it was made from: there, these "
             f"columns had {claimed.objective:.10g}.",
         )
     else:
-        _print(console, f"{steps}; they do not give the {claimed.lower_bound:.10g} it claims.")
+        print_sentence(
+            console, f"{steps}; they do not give the {claimed.lower_bound:.10g} it claims."
+        )
 
 
 def print_applied(
@@ -120,18 +134,18 @@ def print_applied(
 ) -> None:
     """What a model made of another table."""
     from rowsparse._text import counted
-    from rowsparse.report import words
+    from rowsparse.report.score_words import holdout_sentence
     from rowsparse.workflow.messages import quoted
 
-    console = _console()
+    console = make_console()
     n_columns = counted(len(model.columns), "column")
     if written.stem == "predictions":
         what = f"predicted from {n_columns} by the {model.judge.name} of the selection"
     else:
         what = f"reduced to {n_columns}, selected by {model.method}"
-    _print(console, f"{counted(table.n_rows, 'row')} of {plain(table.source)}: {what}.")
+    print_sentence(console, f"{counted(table.n_rows, 'row')} of {plain(table.source)}: {what}.")
     if holdout is not None:
-        _print(console, words.holdout_sentence(holdout))
+        print_sentence(console, holdout_sentence(holdout))
     unused = model.check_columns(table)
     if unused:
         _notes(console, (f"Not used by the model: {quoted(unused)}.",))
@@ -141,60 +155,65 @@ def print_applied(
 def print_proof(path: Path, data: Path) -> None:
     """Where a proof is, and how to check it."""
     command = shlex.join(["rowsparse", "verify", str(path), str(data)])
-    _print(_console(), f"The proof is in {plain(str(path), 200)}; to check it: {command}")
+    print_sentence(
+        make_console(), f"The proof is in {plain(str(path), 200)}; to check it: {command}"
+    )
 
 
 def _sentences(result: SelectionResult) -> list[str]:
-    from rowsparse.report import words
-    from rowsparse.report.numbers import metric_name
+    from rowsparse.report import score_words
+    from rowsparse.report.numbers import metric_name, score
+    from rowsparse.report.search_words import certificate_sentence
+    from rowsparse.report.words import stability_sentence
 
-    _, score, proof = words.summary(result)
-    sentences = [score]
+    sentences = [score_words.score_sentence(result)]
     if result.covariates and not math.isnan(result.covariate_score):
-        name, value = metric_name(result.metric), result.covariate_score
-        sentences.append(f"With the covariates alone, the {name} is {value:.3f}.")
+        name, value = metric_name(result.metric), score(result.metric, result.covariate_score)
+        sentences.append(f"With the covariates alone, the {name} is {value}.")
     if result.holdout is not None:
-        sentences.append(words.holdout_sentence(result.holdout))
+        sentences.append(score_words.holdout_sentence(result.holdout))
     if result.curve is not None:
-        sentences.append(words.curve_sentence(result.curve))
+        sentences.append(score_words.curve_sentence(result.curve))
     if result.stability is not None:
-        sentences.append(words.stability_sentence(result))
-    return [*sentences, proof]
+        sentences.append(stability_sentence(result))
+    return [*sentences, certificate_sentence(result.certificate, result.k, result.method)]
 
 
 def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -> None:
     """Score, stability, redundancy and time of every method and number of features."""
-    from rowsparse.report.numbers import metric_name
-    from rowsparse.report.words import verdict_words
+    from rowsparse.report.numbers import best_word, metric_name
+    from rowsparse.report.score_words import verdict_words
 
-    curve, console = result.curve, _console()
+    curve, console = result.curve, make_console()
     metric = curve.metrics[0]
     mean, sd = curve.mean(metric), curve.sd(metric)
     repeats, seconds = curve.mean("redundancy"), curve.mean("seconds")
     title = f"{metric_name(metric)} of {curve.estimators[0]} on held-out folds"
-    table = _table(title)
+    table = make_table(title)
     table.add_column("Method", style="bold")
     for heading in ("k", "Score", "Stability", "Redundancy", "Seconds"):
         table.add_column(heading, justify="right")
-    best = np.nanmax(mean, axis=0) if np.isfinite(mean).any() else np.full(len(curve.ks), np.nan)
+    word = best_word(metric)
+    top = np.nanmin if word == "lowest" else np.nanmax
+    best = top(mean, axis=0) if np.isfinite(mean).any() else np.full(len(curve.ks), np.nan)
     for i, name in enumerate(curve.selectors):
         for j, k in enumerate(curve.ks):
             if not math.isfinite(mean[i, j]):
-                table.add_row(_text(name), str(k), "failed", "", "", "")
+                table.add_row(make_text(name), str(k), "failed", "", "", "")
                 continue
             text = f"{mean[i, j]:.3f} ± {sd[i, j]:.3f}"
             table.add_row(
-                _text(name),
+                make_text(name),
                 str(k),
-                _text(text, "bold" if mean[i, j] == best[j] else ""),
-                _number(curve.stability(name, k)[0]),
-                _number(repeats[i, j]),
+                make_text(text, "bold" if mean[i, j] == best[j] else ""),
+                _fixed(curve.stability(name, k)[0]),
+                _fixed(repeats[i, j]),
                 f"{seconds[i, j]:.3f}",
             )
         table.add_section()
     console.print(table)
     if result.verdict is not None:
-        _print(console, f"The highest score is {verdict_words(result.verdict)}.")
+        print_sentence(console, f"The {word} score is {verdict_words(result.verdict)}.")
     _notes(console, result.data.notes)
     _files(console, out, written)
 
@@ -202,10 +221,10 @@ def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -
 def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
     """Objective, score, and the features that enter and leave at each k."""
     from rowsparse.report.numbers import metric_name
-    from rowsparse.report.words import curve_sentence, verdict_sentence
+    from rowsparse.report.score_words import curve_sentence, verdict_sentence
 
-    console, curve = _console(), result.curve
-    table = _table(f"The best features for every k up to {result.ks[-1]}")
+    console, curve = make_console(), result.curve
+    table = make_table(f"The best features for every k up to {result.ks[-1]}")
     for heading in ("k", "Objective", metric_name(curve.metric)):
         table.add_column(heading, justify="right")
     table.add_column("In", overflow="fold")
@@ -218,14 +237,14 @@ def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
         table.add_row(
             str(k),
             _number(result.objectives[at]),
-            _text(score, "bold" if k == curve.chosen_k else ""),
-            _text(_names(result, now - before)),
-            _text(_names(result, before - now)),
+            make_text(score, "bold" if k == curve.chosen_k else ""),
+            make_text(_names(result, now - before)),
+            make_text(_names(result, before - now)),
         )
         before = now
     console.print(table)
     _more(console, len(result.ks))
-    _print(console, curve_sentence(curve) + verdict_sentence(result.verdict))
+    print_sentence(console, curve_sentence(curve) + verdict_sentence(result.verdict))
     _notes(console, result.data.notes)
     _files(console, out, written)
 
@@ -235,19 +254,21 @@ def _names(result: PathResult, columns: set[int]) -> str:
 
 
 # ------------------------------------------------------------------------------------- the parts
-def _console() -> Console:
+def make_console() -> Console:
+    """Where the tables are printed."""
     from rich.console import Console
 
     return Console(highlight=False)
 
 
-def _table(title: str) -> Table:
+def make_table(title: str) -> Table:
+    """A table without columns yet."""
     from rich.table import Table
 
-    return Table(title=_text(title), title_justify="left")
+    return Table(title=make_text(title), title_justify="left")
 
 
-def _text(text: str, style: str = "") -> Any:
+def make_text(text: str, style: str = "") -> Any:
     """Text that is not read as markup."""
     from rich.text import Text
 
@@ -258,20 +279,29 @@ def _number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.4g}"
 
 
-def _print(console: Console, sentence: str) -> None:
-    console.print(_text(sentence), soft_wrap=True)
+def _fixed(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.3f}"
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def print_sentence(console: Console, sentence: str) -> None:
+    """Print text as it is, on one line that the terminal may wrap."""
+    console.print(make_text(sentence), soft_wrap=True)
 
 
 def _more(console: Console, count: int) -> None:
     if count > _MOST_ROWS:
-        _print(console, f"… and {count - _MOST_ROWS:,} more in the files.")
+        print_sentence(console, f"… and {count - _MOST_ROWS:,} more in the files.")
 
 
 def _notes(console: Console, notes: tuple[str, ...]) -> None:
     for note in notes:
-        console.print(_text(f"· {plain(note, 400)}", "dim"), soft_wrap=True)
+        console.print(make_text(f"· {plain(note, 400)}", "dim"), soft_wrap=True)
 
 
 def _files(console: Console, out: Path, written: list[Path]) -> None:
     names = ", ".join(path.name for path in written)
-    _print(console, f"Written to {plain(out, 200)}: {names}")
+    print_sentence(console, f"Written to {plain(out, 200)}: {names}")

@@ -49,6 +49,7 @@ _FLAGS = {
 # Parameters of selectors that their messages name, and the settings that they come from.
 _PARAMETERS = {
     "n_features_to_select": "k",
+    "loss": "loss",
     "alpha": "alpha",
     "clip": "clip",
     "certify": "certify",

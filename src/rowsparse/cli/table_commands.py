@@ -75,6 +75,7 @@ def run_select(options: SelectOptions) -> int:
             if proof and result.proof is not None:
                 proof = write_proof(proof, result.proof, table, reading)
             written += _write_texts(folder, page, options)
+            written += _write_figures(options, folder, result)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_proof, print_selection
 
@@ -113,6 +114,7 @@ def run_compare(options: CompareOptions) -> int:
         with result_folder(options.folder) as folder:
             written = write_comparison(folder, result, options.table_format)
             written += _write_texts(folder, page, options)
+            written += _write_figures(options, folder, result)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_comparison
 
@@ -138,6 +140,7 @@ def run_path(options: PathOptions) -> int:
         with result_folder(options.folder) as folder:
             written = write_path(folder, result, options.table_format)
             written += _write_texts(folder, page, options)
+            written += _write_figures(options, folder, result)
     if _shows_tables(options):
         from rowsparse.cli.printing import print_path
 
@@ -303,6 +306,21 @@ def _write_texts(folder: Path, page: str | None, options: TableOptions) -> list[
     for path, text in written.items():
         write_text(path, text)
     return list(written)
+
+
+def _write_figures(options: TableOptions, folder: Path, result: object) -> list[Path]:
+    """Write the charts as SVG files, if that is asked for."""
+    from rowsparse import report
+    from rowsparse.workflow.writing import write_text
+
+    if not options.figures:
+        return []
+    kind = {"select": "selection", "compare": "comparison", "path": "path"}[options.command]
+    figures = folder / "figures"
+    figures.mkdir()
+    for name, text in getattr(report, f"{kind}_figures")(result).items():
+        write_text(figures / f"{name}.svg", text)
+    return [figures]
 
 
 def _shows_tables(options: TableOptions) -> bool:

@@ -53,11 +53,6 @@ def resolve_device(torch: Any, device: Any, X: Any) -> str:
     return str(device)
 
 
-def on_host(torch: Any, array: Any) -> Any:
-    """A tensor as a NumPy array; anything else as it is."""
-    return array.detach().cpu().numpy() if isinstance(array, torch.Tensor) else array
-
-
 @dataclass(frozen=True)
 class Backend:
     """Single precision on one device, with random numbers of its own.

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rowsparse._arrays import Array
+from rowsparse._arrays import Array, on_device
 from rowsparse.design.clipped import clip_limits, clipped_design
 from rowsparse.design.dense import DenseDesign
-from rowsparse.design.protocol import Design, ImplicitDesign, Moments, binary_units
+from rowsparse.design.device import DeviceDesign
+from rowsparse.design.protocol import ColumnMoments, Design, ImplicitDesign, binary_units
 from rowsparse.design.sparse import SparseDesign, canonical_as_held
 
 # |mean| / sd above which implicit centring would lose too many digits; the limit is lower for a
@@ -76,7 +77,7 @@ def make_design(
            [ 1.,  0.]])
     """
     d = X.shape[1]
-    kind: type[ImplicitDesign] = SparseDesign if sp.issparse(X) else DenseDesign
+    kind = _kind(X)
     stored = canonical_as_held(X) if sp.issparse(X) else X
     raw = kind(stored, mean=None, inv_scale=np.ones(d))
     moments = raw.moments(weights)
@@ -106,8 +107,15 @@ def make_design(
     return design, units
 
 
+def _kind(X: Any) -> type[ImplicitDesign]:
+    """The design for this kind of array."""
+    if sp.issparse(X):
+        return SparseDesign
+    return DeviceDesign if on_device(X) else DenseDesign
+
+
 def _implicit_is_unsafe(
-    dtype: np.dtype[Any], moments: Moments, inv_scale: Array, max_offset: float
+    dtype: np.dtype[Any], moments: ColumnMoments, inv_scale: Array, max_offset: float
 ) -> bool:
     """Whether centring or scaling on the fly would lose the digits that matter.
 

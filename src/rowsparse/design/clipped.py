@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace, is_numpy_array
 from numpy.typing import NDArray
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, to_device
 from rowsparse.design.dense import DenseDesign
-from rowsparse.design.protocol import ImplicitDesign, Moments
+from rowsparse.design.protocol import ColumnMoments, ImplicitDesign
 
 
 class ClippedDesign(DenseDesign):
@@ -57,8 +57,14 @@ class ClippedDesign(DenseDesign):
             product[columns] += tile.T @ M[rows]
         return product
 
+    def _left_dot(self, M: NDArray[Any]) -> NDArray[Any]:
+        product = np.zeros((M.shape[0], self.shape[1]), dtype=self.dtype)
+        for rows, columns, tile in self._tiles():
+            product[:, columns] += M[:, rows] @ tile
+        return product
 
-def clip_limits(moments: Moments, clip: float, dtype: np.dtype[Any]) -> Array:
+
+def clip_limits(moments: ColumnMoments, clip: float, dtype: np.dtype[Any]) -> Array:
     """Mean -/+ clip standard deviations, (2, d); infinite for constant columns.
 
     Limits beyond the range of floats are infinite: no value is beyond them either.
@@ -91,5 +97,5 @@ def clipped_design(
     if is_numpy_array(X):
         return ClippedDesign(X, limits=limits, **parts), np.zeros(d)
     xp = array_namespace(X)
-    low, high = (xp.asarray(part, dtype=X.dtype, device=X.device) for part in limits)
+    low, high = (xp.astype(to_device(part, X), X.dtype) for part in limits)
     return kind(xp.clip(X, low, high), **parts), np.zeros(d)

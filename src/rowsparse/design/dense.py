@@ -1,4 +1,4 @@
-"""Dense X: NumPy, or anything that follows the array API standard."""
+"""Dense X in host memory: a NumPy array."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design.products import centred_gram
-from rowsparse.design.protocol import ImplicitDesign, Moments, binary_units
+from rowsparse.design.protocol import ColumnMoments, ImplicitDesign, binary_units
 
 # Entries of X that are converted, centred or multiplied at a time: 8 MB of float64.
 _BLOCK_ENTRIES = 1 << 20
@@ -24,13 +23,9 @@ _TYPICAL_ROWS = 32
 
 
 class DenseDesign(ImplicitDesign):
-    """A dense X: NumPy, or anything that follows the array API standard."""
+    """A dense X in host memory."""
 
     explicit_gram = True
-
-    def __init__(self, X: Any, **parts: Any) -> None:
-        super().__init__(X, **parts)
-        self._xp = array_namespace(X)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -39,42 +34,41 @@ class DenseDesign(ImplicitDesign):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype("float32" if self._X.dtype == self._xp.float32 else "float64")
-
-    def _to_device(self, array: Array) -> Any:
-        array = array.astype(self.dtype, copy=False)
-        return array if is_numpy_array(self._X) else self._xp.asarray(array, device=self._X.device)
-
-    def _to_host(self, array: Any) -> NDArray[Any]:
-        if is_numpy_array(array):
-            return np.asarray(array)
-        return np.from_dlpack(array.to("cpu") if hasattr(array, "to") else array)
+        dtype: np.dtype[Any] = self._X.dtype
+        return dtype
 
     def _dot(self, W: Array) -> Array:
-        return self._to_host(self._X @ self._to_device(W)).astype(np.float64)
+        return np.asarray(self._X @ W.astype(self.dtype, copy=False), dtype=np.float64)
 
     def _tdot(self, M: Array) -> Array:
-        return self._to_host(self._X.T @ self._to_device(M)).astype(np.float64)
+        return np.asarray(self._X.T @ M.astype(self.dtype, copy=False), dtype=np.float64)
 
     def _take(self, columns: Index) -> NDArray[Any]:
-        if is_numpy_array(self._X):
-            # np.take would first copy the whole of an X that is not held by rows.
-            by_rows = self._X.flags.c_contiguous
-            return np.take(self._X, columns, axis=1) if by_rows else self._X[:, columns]
-        index = self._xp.asarray(columns, device=self._X.device)
-        return self._to_host(self._xp.take(self._X, index, axis=1)).copy()
+        # np.take would first copy the whole of an X that is not held by rows.
+        by_rows = self._X.flags.c_contiguous
+        return np.take(self._X, columns, axis=1) if by_rows else self._X[:, columns]
 
-    def _take_double(self, columns: Index) -> Array:
-        if self._source is not None and self.dtype != np.float64:
-            return self._source.double_columns(columns)
-        return super()._take_double(columns)
+    def held_gram_rows(self, columns: Index) -> NDArray[Any]:
+        # In the precision of the data throughout: conversions would cost as much as the product.
+        Z = self.columns(columns)
+        if self.row_scale is not None:
+            Z *= self.row_scale[:, None].astype(Z.dtype)
+        rows = self._left_dot(Z.T)
+        if self.mean is not None:
+            rows -= np.outer(Z.sum(axis=0), self.mean).astype(Z.dtype)
+        rows *= self.inv_scale.astype(Z.dtype)
+        return rows
+
+    def _left_dot(self, M: NDArray[Any]) -> NDArray[Any]:
+        """M X."""
+        return np.asarray(M @ self._X)
 
     def _row_blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         n, d = self.shape
         step = max(1, _BLOCK_ENTRIES // max(d, 1))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
-            yield rows, self._to_host(self._X[rows, :])
+            yield rows, self._X[rows]
 
     def _transformed_rows(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Blocks of rows of Z, in the design's dtype."""
@@ -90,10 +84,6 @@ class DenseDesign(ImplicitDesign):
     def _tiles(self) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
         """Tiles of X small enough for the cache, all rows of the same columns in succession."""
         n, d = self.shape
-        if not is_numpy_array(self._X):
-            for rows, block in self._row_blocks():
-                yield rows, slice(0, d), block
-            return
         by_rows = abs(self._X.strides[1]) <= abs(self._X.strides[0])
         width = min(d, _TILE_COLUMNS) if by_rows else max(1, _TILE_ENTRIES // max(n, 1))
         height = max(1, _TILE_ENTRIES // max(width, 1))
@@ -103,7 +93,7 @@ class DenseDesign(ImplicitDesign):
                 rows = slice(top, min(top + height, n))
                 yield rows, columns, self._X[rows, columns]
 
-    def moments(self, weights: Array | None = None) -> Moments:
+    def moments(self, weights: Array | None = None) -> ColumnMoments:
         n, d = self.shape
         w = np.ones(n) if weights is None else weights
         origin = self._typical_row()
@@ -116,12 +106,10 @@ class DenseDesign(ImplicitDesign):
         if np.any(error**2 > square - error**2):
             origin = origin + error
             error, square, _ = self._sums(w, origin)
-        return Moments.corrected(origin, error, square, np.ones(d), largest)
+        return ColumnMoments.corrected(origin, error, square, np.ones(d), largest)
 
     def _typical_row(self) -> Array:
         """The mean of a few rows, with which sums of squares lose no digits to the means."""
-        if not is_numpy_array(self._X):
-            return np.zeros(self.shape[1])
         few = self._X[:: max(1, self.shape[0] // _TYPICAL_ROWS)][:_TYPICAL_ROWS]
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(few.mean(axis=0, dtype=np.float64))
@@ -139,7 +127,7 @@ class DenseDesign(ImplicitDesign):
                 np.maximum(largest[at], squares.max(axis=0), out=largest[at])
             return total / w.sum(), square / w.sum(), np.sqrt(largest) + np.abs(origin)
 
-    def _careful_moments(self, w: Array) -> Moments:
+    def _careful_moments(self, w: Array) -> ColumnMoments:
         """The moments where squares may leave the range of floats."""
         d = self.shape[1]
         largest = np.zeros(d)
@@ -155,7 +143,7 @@ class DenseDesign(ImplicitDesign):
             deviation = block / unit - mean
             error += w[rows] @ deviation
             square += w[rows] @ deviation**2
-        return Moments.corrected(mean, error / w.sum(), square / w.sum(), unit, largest)
+        return ColumnMoments.corrected(mean, error / w.sum(), square / w.sum(), unit, largest)
 
     def safe_copy(
         self, mean: Array | None, rest: Array | None, inv_scale: Array, unit: Array
@@ -170,7 +158,7 @@ class DenseDesign(ImplicitDesign):
         return DenseDesign(Z, mean=None, inv_scale=np.ones(self.shape[1]), source=source)
 
     def _doubled(self) -> Any:
-        return self._xp.astype(self._X, self._xp.float64)
+        return self._X.astype(np.float64)
 
     def _sum_of_squares(self) -> Array:
         total = np.zeros(self.shape[1])
@@ -191,7 +179,7 @@ class DenseDesign(ImplicitDesign):
 
     def gram(self, weights: Array | None = None) -> Array:
         d = self.shape[1]
-        plain = weights is None and self.row_scale is None and is_numpy_array(self._X)
+        plain = weights is None and self.row_scale is None
         if plain and self.dtype == np.float64 and self._X.size > _BLOCK_ENTRIES:
             mean = np.zeros(d) if self.mean is None else self.mean
             rest = np.zeros(d) if self._rest is None else self._rest

@@ -19,7 +19,7 @@ _DENSE_EIGEN_SIZE = 300
 
 
 @dataclass(frozen=True)
-class Moments:
+class ColumnMoments:
     """Weighted moments of the columns of X: ``mean``, ``sd`` (ddof = 0) and largest modulus.
 
     ``mean + rest`` is the mean to more digits than one float64 holds.
@@ -33,7 +33,7 @@ class Moments:
     @classmethod
     def corrected(
         cls, mean: Array, error: Array, variance: Array, unit: Array, largest: Array
-    ) -> Moments:
+    ) -> ColumnMoments:
         """The moments from a first mean, how far it is off, and the variance around it."""
         sd = np.sqrt(np.maximum(variance - error**2, 0.0))
         rounded = mean + error
@@ -74,6 +74,8 @@ class Design(ABC):
 
     # Whether the Gram matrix comes from centred columns, so that no offset cancels in it.
     explicit_gram: ClassVar[bool] = False
+    # Whether X, and what the methods named held_* return, is on another device.
+    on_device: ClassVar[bool] = False
     _spectral_norm: float | None = None
 
     @property
@@ -134,6 +136,19 @@ class Design(ABC):
     def gram_columns(self, columns: Index) -> Array:
         """Z' Z[:, columns], d x len(columns)."""
         return self.rmatmul(self.columns(columns).astype(np.float64, copy=False))
+
+    def hold(self, array: NDArray[Any]) -> Any:
+        """A NumPy array where X is held."""
+        return array
+
+    def held_gram_rows(self, columns: Index) -> Any:
+        """(Z'Z)[columns, :] in the precision of the data, where X is held; callers may keep it."""
+        dtype = self.columns(columns[:0]).dtype
+        return np.ascontiguousarray(self.gram_columns(columns).astype(dtype, copy=False).T)
+
+    def held_gram(self) -> Any:
+        """Z'Z where X is held."""
+        return self.gram()
 
     def spectral_norm(self) -> float:
         """The largest singular value of Z, from above to a relative 1e-6."""
@@ -219,7 +234,7 @@ class ImplicitDesign(Design):
         """X[:, columns] as a new dense NumPy array of the design's dtype."""
 
     @abstractmethod
-    def moments(self, weights: Array | None = None) -> Moments:
+    def moments(self, weights: Array | None = None) -> ColumnMoments:
         """Weighted moments of the columns of X."""
 
     @abstractmethod
@@ -269,6 +284,8 @@ class ImplicitDesign(Design):
 
     def _take_double(self, columns: Index) -> Array:
         """X[:, columns] as a new array in double precision."""
+        if self._source is not None and self.dtype != np.float64:
+            return self._source.double_columns(columns)
         return self._take(columns).astype(np.float64, copy=False)
 
     def double_columns(self, columns: Index) -> Array:

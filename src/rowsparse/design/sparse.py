@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
-from rowsparse.design.protocol import ImplicitDesign, Moments, binary_units
+from rowsparse.design.protocol import ColumnMoments, ImplicitDesign, binary_units
 
 
 def canonical(X: Any, kind: type[sp.csr_array] | type[sp.csc_array]) -> Any:
@@ -74,27 +74,31 @@ class SparseDesign(ImplicitDesign):
             value = value.astype(np.float64, copy=False)
             yield (major, minor, value) if self._X.format == "csr" else (minor, major, value)
 
-    def moments(self, weights: Array | None = None) -> Moments:
+    def moments(self, weights: Array | None = None) -> ColumnMoments:
         d = self.shape[1]
         total = float(self.shape[0] if weights is None else weights.sum())
-        largest = np.zeros(d)
-        for _, column, value in self._entries():
-            np.maximum.at(largest, column, np.abs(value))
+        largest, mean, unit = np.zeros(d), np.zeros(d), np.ones(d)
+        absent = np.zeros(d)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for row, column, value in self._entries():
+                np.maximum.at(largest, column, np.abs(value))
+                mean += _sums(row, column, value, weights, d)
+                if weights is None:
+                    absent -= np.bincount(column, minlength=d)
+        absent = absent + total if weights is None else self._absent(weights)
         low, high = _SAFE_MAGNITUDES
         safe = bool(np.all((largest == 0) | ((largest > low) & (largest < high))))
-        unit = np.ones(d) if safe else binary_units(largest)
-        absent = self._absent(weights)
-        mean = np.zeros(d)
-        for row, column, value in self._entries():
-            value = value if safe else value / unit[column]
-            mean += _sums(row, column, value, weights, d)
+        if not safe:
+            unit, mean = binary_units(largest), np.zeros(d)
+            for row, column, value in self._entries():
+                mean += _sums(row, column, value / unit[column], weights, d)
         mean /= total
         error, square = -absent * mean, absent * mean**2
         for row, column, value in self._entries():
             deviation = (value if safe else value / unit[column]) - mean[column]
             error += _sums(row, column, deviation, weights, d)
             square += _sums(row, column, np.square(deviation, out=deviation), weights, d)
-        return Moments.corrected(mean, error / total, square / total, unit, largest)
+        return ColumnMoments.corrected(mean, error / total, square / total, unit, largest)
 
     def _absent(self, weights: Array | None) -> Array:
         """The weight of the rows that each column does not store; exactly 0 if it stores all."""

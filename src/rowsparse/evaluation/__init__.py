@@ -11,19 +11,25 @@ from rowsparse.evaluation.curve import (
 )
 from rowsparse.evaluation.metrics import (
     METRICS,
+    NEEDS_VALUES,
+    is_better_low,
+    prediction_score,
     prediction_scores,
     redundancy,
     refitted_objective,
     residue,
 )
+from rowsparse.evaluation.predictions import Predictions, predict
 from rowsparse.evaluation.records import Record, SelectionCurve
 from rowsparse.evaluation.supports import Selection, select_for_each, with_count
 from rowsparse.selectors import stability
 
 __all__ = [
     "METRICS",
+    "NEEDS_VALUES",
     "PROTOCOLS",
     "Comparison",
+    "Predictions",
     "Record",
     "Selection",
     "SelectionCurve",
@@ -31,7 +37,10 @@ __all__ = [
     "default_estimators",
     "evaluate_split",
     "folds",
+    "is_better_low",
     "judge_selection",
+    "predict",
+    "prediction_score",
     "prediction_scores",
     "redundancy",
     "refitted_objective",

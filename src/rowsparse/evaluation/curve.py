@@ -21,10 +21,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from rowsparse._arrays import Index
 from rowsparse._validation import check_choice, check_number
 from rowsparse.evaluation.metrics import (
+    NEEDS_VALUES,
+    prediction_score,
     prediction_scores,
     redundancy,
     refitted_objective,
 )
+from rowsparse.evaluation.predictions import predict
 from rowsparse.evaluation.records import Record, SelectionCurve
 from rowsparse.evaluation.supports import Selection, select_for_each
 from rowsparse.selectors import get_selector, selector_info
@@ -194,8 +197,12 @@ def judge_selection(
     estimators: Mapping[str, Any],
     task: str,
     protocol: str = "honest",
+    metric: str | None = None,
 ) -> list[Record]:
-    """The records of one selection on one split, one for every estimator."""
+    """The records of one selection on one split, one for every estimator.
+
+    ``metric`` is a score that needs more than predictions (``NEEDS_VALUES``), if it is wanted.
+    """
     S = selection.support
     part = np.asarray(X[:, S].toarray() if sp.issparse(X) else X[:, S], dtype=np.float64)
     if protocol == "published":
@@ -208,6 +215,10 @@ def judge_selection(
         fresh = clone(estimator)
         model = fresh if protocol == "published" else make_pipeline(StandardScaler(), fresh)
         model.fit(part[train], y[train])
+        scores = prediction_scores(task, y[test], model.predict(part[test]))
+        if metric in NEEDS_VALUES:
+            said = predict(model, part[test], task)
+            scores[metric] = prediction_score(metric, task, y[test], said)
         records.append(
             Record(
                 name,
@@ -217,7 +228,7 @@ def judge_selection(
                 split,
                 n_selected=int(S.size),
                 support=tuple(S.tolist()),
-                scores=prediction_scores(task, y[test], model.predict(part[test])),
+                scores=scores,
                 objective=objective,
                 redundancy=repeats,
                 seconds=selection.seconds,

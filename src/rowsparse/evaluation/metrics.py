@@ -6,14 +6,25 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.metrics import accuracy_score, f1_score, r2_score, recall_score
+from sklearn.metrics import (
+    accuracy_score,
+    f1_score,
+    mean_absolute_error,
+    r2_score,
+    recall_score,
+    roc_auc_score,
+)
 
 from rowsparse._arrays import Array
 from rowsparse._validation import check_choice
+from rowsparse.evaluation.predictions import Predictions
 from rowsparse.targets import encode_targets, target_array
 
 __all__ = [
     "METRICS",
+    "NEEDS_VALUES",
+    "is_better_low",
+    "prediction_score",
     "prediction_scores",
     "redundancy",
     "refitted_objective",
@@ -22,14 +33,21 @@ __all__ = [
 
 # The metrics of each kind of target, the usual one first.
 METRICS = {
-    "classification": ("accuracy", "balanced_accuracy", "macro_f1"),
-    "multilabel": ("macro_f1", "accuracy"),
-    "regression": ("r2",),
+    "classification": ("accuracy", "balanced_accuracy", "macro_f1", "auc", "log_loss"),
+    "multilabel": ("macro_f1", "accuracy", "auc"),
+    "regression": ("r2", "mae"),
 }
+# These need what a model says for each class, not only its answer.
+NEEDS_VALUES = ("auc", "log_loss")
+
+
+def is_better_low(metric: str) -> bool:
+    """Whether a lower score is a better one."""
+    return metric in ("log_loss", "mae")
 
 
 def prediction_scores(task: str, y_true: Any, y_pred: Any) -> dict[str, float]:
-    """All metrics of a task at once.
+    """All metrics of a task that need nothing but the predictions.
 
     For labels, ``accuracy`` is the share of samples whose labels are all right, and
     ``macro_f1`` the mean over the labels of F1, 0 for a label that is never predicted.
@@ -44,7 +62,8 @@ def prediction_scores(task: str, y_true: Any, y_pred: Any) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        The metrics that :data:`METRICS` lists for the task.
+        The metrics that :data:`METRICS` lists for the task, without those in
+        :data:`NEEDS_VALUES`.
 
     Examples
     --------
@@ -53,17 +72,82 @@ def prediction_scores(task: str, y_true: Any, y_pred: Any) -> dict[str, float]:
     (0.75, 0.833)
     """
     check_choice("task", task, METRICS)
-    if task == "regression":
-        return {"r2": float(r2_score(y_true, y_pred))}
-    scores = {
-        "accuracy": float(accuracy_score(y_true, y_pred)),
-        "macro_f1": float(f1_score(y_true, y_pred, average="macro", zero_division=0.0)),
+    given = Predictions(y_pred)
+    return {
+        metric: prediction_score(metric, task, y_true, given)
+        for metric in METRICS[task]
+        if metric not in NEEDS_VALUES
     }
-    if task == "classification":
+
+
+def prediction_score(metric: str, task: str, y_true: Any, predictions: Predictions) -> float:
+    """One metric of a task.
+
+    ``auc`` is the area under the ROC curve: of several classes, each against the rest, the mean
+    over those in `y_true`; of labels, the mean over those that are 0 and 1 in `y_true`. It is NaN
+    if there is none. ``log_loss`` is the mean of -log of the probability of the true class, and
+    NaN if the model has no probabilities.
+
+    Parameters
+    ----------
+    metric : str
+        One of those that :data:`METRICS` lists for the task.
+    task : {"classification", "multilabel", "regression"}
+        What the targets are.
+    y_true : array-like
+        Targets.
+    predictions : Predictions
+        What a model says.
+
+    Returns
+    -------
+    float
+    """
+    answers = predictions.answers
+    if metric == "accuracy":
+        return float(accuracy_score(y_true, answers))
+    if metric == "balanced_accuracy":
         present = np.unique(y_true)
-        recall = recall_score(y_true, y_pred, labels=present, average="macro", zero_division=0.0)
-        scores["balanced_accuracy"] = float(recall)
-    return scores
+        recall = recall_score(y_true, answers, labels=present, average="macro", zero_division=0.0)
+        return float(recall)
+    if metric == "macro_f1":
+        return float(f1_score(y_true, answers, average="macro", zero_division=0.0))
+    if metric == "r2":
+        return float(r2_score(y_true, answers))
+    if metric == "mae":
+        return float(mean_absolute_error(y_true, answers))
+    check_choice("metric", metric, METRICS[task])
+    return _auc(y_true, predictions) if metric == "auc" else _log_loss(y_true, predictions)
+
+
+def _auc(y_true: Any, predictions: Predictions) -> float:
+    truth, values, classes = np.asarray(y_true), predictions.values, predictions.classes
+    assert values is not None
+    if classes is None:
+        pairs = list(zip(truth.T, values.T, strict=True))
+    elif len(classes) == 2:
+        pairs = [(truth == classes[1], values[:, 1])]
+    else:
+        # A class that the model has not seen has the same value in every sample.
+        columns = dict(zip(classes.tolist(), values.T, strict=True))
+        none = np.zeros(len(truth))
+        pairs = [(truth == name, columns.get(name, none)) for name in np.unique(truth).tolist()]
+    areas = [roc_auc_score(is_one, value) for is_one, value in pairs if 0 < is_one.mean() < 1]
+    return float(np.mean(areas)) if areas else np.nan
+
+
+def _log_loss(y_true: Any, predictions: Predictions) -> float:
+    if not predictions.are_probabilities:
+        return np.nan
+    values = predictions.values
+    assert values is not None
+    at = {name: column for column, name in enumerate(predictions.classes.tolist())}
+    # A class that the model has not seen has probability 0.
+    likely = [
+        row[at[name]] if name in at else 0.0
+        for name, row in zip(np.asarray(y_true).tolist(), values.tolist(), strict=True)
+    ]
+    return float(-np.log(np.maximum(likely, np.finfo(np.float64).eps)).mean())
 
 
 def refitted_objective(X: Any, y: Any, support: Any, *, task: str = "auto") -> float:

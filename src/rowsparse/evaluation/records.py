@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse.evaluation.metrics import METRICS
+from rowsparse.evaluation.metrics import METRICS, NEEDS_VALUES
 from rowsparse.selectors import stability
 
 __all__ = ["Record", "SelectionCurve"]
@@ -91,9 +91,10 @@ class SelectionCurve:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics of the task, ``metric`` or the customary one first."""
+        """The metrics of the records, ``metric`` or the customary one first."""
         first = METRICS[self.task][0] if self.metric is None else self.metric
-        return (first, *(metric for metric in METRICS[self.task] if metric != first))
+        skipped = {first, *NEEDS_VALUES}
+        return (first, *(metric for metric in METRICS[self.task] if metric not in skipped))
 
     @property
     def selectors(self) -> list[str]:

@@ -15,8 +15,9 @@ from sklearn.feature_selection import RFE, SelectKBest
 from rowsparse._arrays import Index
 from rowsparse.selectors import TopK, topk_path
 from rowsparse.selectors.base.parameters import check_parameters
+from rowsparse.selectors.topk.losses import PATH_LOSSES
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS
-from rowsparse.selectors.topk.path_problem import PATH_LOSSES, SquaredPathProblem, path_problem
+from rowsparse.selectors.topk.path_problem import SquaredPathProblem, path_problem
 
 __all__ = ["Selection", "select_for_each", "with_count"]
 
@@ -115,8 +116,10 @@ def select_for_each(
         along_path = len(wanted) > _PATH_FROM
     if _has_path(selector) and along_path:
         return _along_path(with_count(selector, 1, seed), X, y, wanted)
-    if _has_path(selector) and selector.loss == "squared":
-        return _with_one_design(with_count(selector, 1, seed), X, y, wanted)
+    if _has_path(selector) and selector.loss != "logistic":
+        found = _with_one_design(with_count(selector, 1, seed), X, y, wanted)
+        if found is not None:
+            return found
 
     def fitted(k: int) -> tuple[Any, float]:
         fresh = with_count(selector, min(k, d), seed)
@@ -142,12 +145,16 @@ def _has_path(selector: Any) -> bool:
     return not selector.certify and selector.time_limit is None
 
 
-def _with_one_design(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int, Selection]:
-    """A search for each k; the data are prepared once, which counts for every one of them."""
+def _with_one_design(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int, Selection] | None:
+    """A search for each k; the data are prepared once, which counts for every one of them.
+
+    None if the loss is not the squared one.
+    """
     start = time.perf_counter()
     check_parameters(selector)
     prepared = path_problem(selector, X, y, None)
-    assert isinstance(prepared, SquaredPathProblem)
+    if not isinstance(prepared, SquaredPathProblem):
+        return None
     preparation = time.perf_counter() - start
     found = {}
     for k in ks:

@@ -19,9 +19,9 @@ from rowsparse._validation import (
     column_label,
     one_sentence,
 )
+from rowsparse.moments.growing_targets import GrowingTargets
 from rowsparse.moments.statistics import Statistics
 from rowsparse.moments.storage import Stored, read_moments_file, write_moments_file
-from rowsparse.moments.target_columns import TargetColumns
 from rowsparse.targets import TASKS, check_sample_weight, target_array
 
 __all__ = ["Moments", "checked_block"]
@@ -79,7 +79,7 @@ class Moments:
         check_choice("task", task, TASKS)
         self._task = task
         self._products = bool(products)
-        self._targets: TargetColumns | None = None
+        self._targets: GrowingTargets | None = None
         self._statistics: Statistics | None = None
         self.feature_names: NDArray[Any] | None = None
 
@@ -123,7 +123,7 @@ class Moments:
         return self._statistics
 
     @property
-    def targets(self) -> TargetColumns:
+    def targets(self) -> GrowingTargets:
         """What the targets are."""
         if self._targets is None:
             raise ValueError("The Moments are of no samples: update them first.")
@@ -158,7 +158,7 @@ class Moments:
         if weights is not None and np.any(weights == 0):
             kept = np.flatnonzero(weights)
             values, y, weights = values[kept], y[kept], weights[kept]
-        targets = TargetColumns.of(y, self._task) if self._targets is None else self._targets
+        targets = GrowingTargets.of(y, self._task) if self._targets is None else self._targets
         self._add(values, y, weights, names, targets)
         return self
 
@@ -170,7 +170,7 @@ class Moments:
         self._add(X, y, weights, names, targets.united(whole.targets))
 
     def _add(
-        self, X: Any, y: Any, weights: Array | None, names: Any, targets: TargetColumns
+        self, X: Any, y: Any, weights: Array | None, names: Any, targets: GrowingTargets
     ) -> None:
         targets, Y = targets.encoded(y)
         if np.abs(Y).max() > _LARGEST:
@@ -291,12 +291,12 @@ class Moments:
         return moments
 
     # ------------------------------------------------------------------------- checks
-    def _widen(self, targets: TargetColumns) -> None:
+    def _widen(self, targets: GrowingTargets) -> None:
         """Make room for the targets of new blocks."""
         self._statistics = self._statistics_for(targets)
         self._targets = targets
 
-    def _statistics_for(self, targets: TargetColumns) -> Statistics:
+    def _statistics_for(self, targets: GrowingTargets) -> Statistics:
         if targets.width == self.targets.width:
             return self.statistics
         return self.statistics.with_targets(self.targets.positions(targets), targets.width)

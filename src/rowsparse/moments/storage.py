@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rowsparse._files import UnreadableFileError, write_whole
 from rowsparse._npz import read_npz
+from rowsparse.moments.growing_targets import GrowingTargets
 from rowsparse.moments.statistics import Statistics
-from rowsparse.moments.target_columns import TargetColumns
 
 __all__ = ["Stored", "read_moments_file", "write_moments_file"]
 
@@ -40,7 +40,7 @@ class Stored(NamedTuple):
     """What a file holds: the task as it was asked for, and the rest of Moments."""
 
     task: str
-    targets: TargetColumns
+    targets: GrowingTargets
     statistics: Statistics
     names: NDArray[Any] | None
 
@@ -84,7 +84,7 @@ def _read(arrays: dict[str, NDArray[Any]]) -> Stored:
         raise UnreadableFileError("was written by another version: gather the Moments again.")
     asked, task = arrays["task"].tolist()
     counts, flags = arrays["counts"].tolist(), arrays["flags"].tolist()
-    targets = TargetColumns(task, arrays.get("classes"), int(counts[2]), *flags)
+    targets = GrowingTargets(task, arrays.get("classes"), int(counts[2]), *flags)
     d, c = arrays["x_origin"].size, targets.width
     statistics = Statistics.empty(d, c, products="xx" in arrays, grouped=targets.grouped)
     statistics.n_rows, statistics.weight = int(counts[0]), counts[1]

@@ -13,7 +13,7 @@ from rowsparse.report.lines import LETTER
 from rowsparse.report.names import display_width, full, shown
 from rowsparse.report.numbers import decimal, number, percent
 
-__all__ = ["Cell", "Cells", "confusion_cells", "signed_cells", "triangle_cells"]
+__all__ = ["Cell", "Cells", "confusion_cells", "share_cells", "signed_cells", "triangle_cells"]
 
 # The style sheet has shades from 0 (none) to this one, on which text stays readable.
 N_SHADES = 10
@@ -97,6 +97,22 @@ def confusion_cells(classes: Sequence[str], counts: Array, label: str) -> Cells:
             ]
         )
     return Cells(label, classes, cells, f"confusion {_size(classes)}", classes, "taken for")
+
+
+def share_cells(shares: Array, rows: Sequence[str], columns: Sequence[str], label: str) -> Cells:
+    """Shares from 0 to 1 as percentages, the colour as strong as they are large."""
+    cells = [
+        [
+            Cell(
+                _shaded("right", share) + ("" if share else " zero"),
+                percent(share, 0) if share else "",
+                f"{full(row, 80)}, {full(column, 80)}: {percent(share, 0)}",
+            )
+            for column, share in zip(columns, line, strict=True)
+        ]
+        for row, line in zip(rows, np.asarray(shares, dtype=np.float64).tolist(), strict=True)
+    ]
+    return Cells(label, rows, cells, f"share {_size(columns)}", columns)
 
 
 def _size(columns: Sequence[str]) -> str:

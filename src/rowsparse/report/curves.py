@@ -10,8 +10,8 @@ import numpy as np
 
 from rowsparse.report.lines import Series, line_chart
 from rowsparse.report.numbers import metric_name, tick_score
+from rowsparse.report.score_words import curve_sentence
 from rowsparse.report.svg import Svg
-from rowsparse.report.words import curve_sentence
 
 if TYPE_CHECKING:
     from rowsparse.workflow.results import KCurve
@@ -21,7 +21,10 @@ __all__ = ["k_curve", "mean_and_band", "score_axis"]
 
 def score_axis(metric: str) -> dict[str, Any]:
     """How scores are written at an axis, and what no score can go beyond."""
-    limits = (-math.inf if metric == "r2" else 0.0, 1.0)
+    limits = (
+        -math.inf if metric == "r2" else 0.0,
+        math.inf if metric in ("log_loss", "mae") else 1.0,
+    )
     return {"y_format": partial(tick_score, metric), "limits": limits}
 
 
@@ -44,6 +47,6 @@ def k_curve(curve: KCurve, taken: str, level: tuple[float, str] | None = None) -
         y_label=f"{name}, mean ± sd over the folds",
         x_ticks=curve.ks,
         mark=(curve.chosen_k, f"{taken}: {curve.chosen_k:,}"),
-        level=level,
+        levels=[] if level is None else [level],
         **score_axis(curve.metric),
     )

@@ -9,12 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rowsparse.report.names import display_width
 from rowsparse.report.numbers import finite, number
 from rowsparse.report.svg import Scale, Svg, across, join, log_ticks, svg, tag, text, ticks
 
-__all__ = ["LETTER", "Series", "line_chart", "stairs", "style_class", "tick_labels"]
+__all__ = [
+    "HEAD",
+    "LETTER",
+    "NARROW",
+    "WIDE",
+    "Series",
+    "line_chart",
+    "stairs",
+    "style_class",
+    "tick_labels",
+]
 
 # Colours that the style sheet has; further series repeat them dashed.
 N_STYLES = 8
@@ -28,7 +39,10 @@ HEAD, FOOT = 24, 22
 
 @dataclass(frozen=True)
 class Series:
-    """One line (or, with ``line=False``, its points alone), with a band from low to high."""
+    """One line (or, with ``line=False``, its points alone), with a band from low to high.
+
+    A cloud is thousands of points, drawn as one shape: those that fall together are one.
+    """
 
     name: str
     x: Sequence[float]
@@ -37,6 +51,8 @@ class Series:
     style: int = 0
     line: bool = True
     dots: bool = True
+    line_class: str = "line"
+    is_cloud: bool = False
 
 
 def style_class(style: int) -> str:
@@ -67,14 +83,16 @@ def line_chart(
     log_x: bool = False,
     limits: tuple[float, float] = (-math.inf, math.inf),
     mark: tuple[float, str] | None = None,
-    level: tuple[float, str] | None = None,
+    levels: Sequence[tuple[float, str]] = (),
+    over: Callable[[Scale, Scale], Svg] | None = None,
 ) -> Svg:
     """Lines over an axis, with the names of both axes.
 
     ``limits`` are values that no score can go beyond; the axis is drawn as far as the data go.
-    ``mark`` is an x where something is special, ``level`` a y to compare with, each with words.
+    ``mark`` is an x where something is special, ``levels`` are y to compare with, each with words.
+    ``over`` draws more, on both scales.
     """
-    low, high = _reach(series, level, limits)
+    low, high = _reach(series, levels, limits)
     x = _x_scale(series, log_x)
     y = Scale(low, high, height - FOOT, HEAD)
     at_y = ticks(low, high, 5 if height >= 220 else 3)
@@ -89,10 +107,11 @@ def line_chart(
         height,
         *[_level_line(place, "grid") for place in y.each(at_y)],
         *_x_axis(x, _x_ticks(x, x_ticks), height - FOOT),
-        _drawn_level(y, level, series) if level and low <= level[0] <= high else Svg(""),
+        _drawn_levels(x, y, [one for one in levels if low <= one[0] <= high], series),
         _drawn_mark(x, mark, height - FOOT) if mark else Svg(""),
         *[_drawn_band(x, y, one, height) for one in series],
         *[_drawn_line(x, y, one, y_format, height) for one in series],
+        over(x, y) if over else Svg(""),
         label=label,
     )
     axis = tag("svg", *numbers, width=gutter, height=float(height), aria_hidden="true")
@@ -140,12 +159,12 @@ def _spaced(labels: Sequence[tuple[float, str]], width: float) -> list[tuple[flo
 
 
 def _reach(
-    series: Sequence[Series], level: tuple[float, str] | None, limits: tuple[float, float]
+    series: Sequence[Series], levels: Sequence[tuple[float, str]], limits: tuple[float, float]
 ) -> tuple[float, float]:
     """From the lowest to the highest value of all, with some air."""
     columns = [column for one in series for column in (one.y, *(one.band or ()))]
     values = [value for column in columns for value in finite(column)]
-    values += finite([level[0]]) if level else []
+    values += finite(value for value, _ in levels)
     if not values:
         return 0.0, 1.0
     low, high = min(values), max(values)
@@ -186,17 +205,38 @@ def _x_axis(scale: Scale, values: Sequence[float], bottom: float) -> list[Svg]:
     return [_level_line(bottom, "rule"), *notches, tick_labels(labels, bottom + 18)]
 
 
-def _drawn_level(y: Scale, level: tuple[float, str], series: Sequence[Series]) -> Svg:
-    """A level line; its words stand at the end that the other lines are farther from."""
-    value, words = level
-    at = y(value)
-    left, right = (
-        min((abs(one.y[side] - value) for one in series if len(one.y)), default=0.0)
-        for side in (0, -1)
-    )
-    place = ("0.6%", "start") if left >= right else ("99.4%", "end")
-    beside = at - 6 if at - 18 > HEAD else at + 15
-    return join([_level_line(at, "level"), text(place[0], beside, words, "note halo", place[1])])
+def _drawn_levels(
+    x: Scale, y: Scale, levels: Sequence[tuple[float, str]], series: Sequence[Series]
+) -> Svg:
+    """Level lines, each with its words at the end, above or below, where most room is left."""
+    # Obstacles: heights in pixels over ranges in percent.
+    taken: list[tuple[float, float, float]] = []
+    for one in series:
+        places = [(x(a), y(b)) for a, b in _rows_on(x, one)]
+        for (a, b), (c, d) in pairwise(places):
+            steps = [at / 8 for at in range(9)]
+            taken += [(a + (c - a) * at, a + (c - a) * at, b + (d - b) * at) for at in steps]
+        taken += [(a, a, b) for a, b in places]
+    parts = []
+    for value, words in levels:
+        obstacles = [*taken, *((0.0, 100.0, y(other)) for other, _ in levels if other != value)]
+        width = 100 * LETTER * display_width(words) / NARROW
+        ends = {"start": (0.0, width), "end": (100.0 - width, 100.0)}
+        room = {
+            (anchor, middle): min(
+                (abs(at - middle) for a, b, at in obstacles if b >= left and a <= right),
+                default=math.inf,
+            )
+            for anchor, (left, right) in ends.items()
+            for middle in (y(value) - 10, y(value) + 11)
+            if HEAD - 8 < middle < y(y.low) - 4
+        }
+        anchor, middle = max(room, key=lambda place: round(room[place], 6))
+        parts.append(_level_line(y(value), "level"))
+        place = "0.6%" if anchor == "start" else "99.4%"
+        parts.append(text(place, middle + 4, words, "note halo", anchor))
+        taken += [(*ends[anchor], middle - 6), (*ends[anchor], middle + 6)]
+    return join(parts)
 
 
 def _drawn_mark(x: Scale, mark: tuple[float, str], bottom: float) -> Svg:
@@ -211,6 +251,11 @@ def _kept(*columns: Sequence[float]) -> list[tuple[float, ...]]:
     return [row for row in zip(*columns, strict=True) if all(map(math.isfinite, row))]
 
 
+def _rows_on(x: Scale, one: Series) -> list[tuple[float, ...]]:
+    """The points that have a place on the scale."""
+    return [row for row in _kept(one.x, one.y) if row[0] > 0 or not x.log]
+
+
 def _stretched(
     shape: str, places: Sequence[tuple[float, float]], height: float, class_: str
 ) -> Svg:
@@ -223,6 +268,14 @@ def _stretched(
         viewBox=f"0 0 100 {height:g}",
         preserveAspectRatio="none",
     )
+
+
+def _drawn_cloud(places: Sequence[tuple[float, float]], height: float) -> Svg:
+    """Points as strokes without length, on a grid of half a percent and of two pixels."""
+    cells = sorted({(round(2 * a), round(b / 2)) for a, b in places})
+    path = tag("path", d="".join(f"M{a} {b}h0" for a, b in cells), class_="cloud")
+    box = f"0 0 200 {height / 2:g}"
+    return tag("svg", path, viewBox=box, preserveAspectRatio="none")
 
 
 def _drawn_band(x: Scale, y: Scale, one: Series, height: float) -> Svg:
@@ -244,10 +297,14 @@ def _inside(y: Scale, value: float) -> float:
 def _drawn_line(
     x: Scale, y: Scale, one: Series, y_format: Callable[[float], str], height: float
 ) -> Svg:
-    rows = [row for row in _kept(one.x, one.y) if row[0] > 0 or not x.log]
+    rows = _rows_on(x, one)
+    if one.is_cloud:
+        return _drawn_cloud([(x(a), y(b)) for a, b in rows], height)
     parts: list[str] = []
     if one.line and len(rows) > 1:
-        parts.append(_stretched("polyline", [(x(a), y(b)) for a, b in rows], height, "line"))
+        parts.append(
+            _stretched("polyline", [(x(a), y(b)) for a, b in rows], height, one.line_class)
+        )
     if one.dots:
         radius = 5.5 if not one.line else 3.2 if len(rows) <= 40 else 1.8
         prefix = f"{one.name}: " if one.name else ""

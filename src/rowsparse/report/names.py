@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import html
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
 
 from rowsparse._text import joined
+from rowsparse.report.svg import Svg
 
-__all__ = ["FULL_LIMIT", "display_width", "full", "isolated", "listing", "repeated", "shown"]
+__all__ = [
+    "FULL_LIMIT",
+    "breakable",
+    "display_width",
+    "full",
+    "isolated",
+    "listing",
+    "repeated",
+    "shown",
+]
 
 # The most that a tooltip shows of a name.
 FULL_LIMIT = 400
@@ -54,6 +65,11 @@ def shown(name: object, width: int = 40) -> str:
     end = full(source[-2 * tail_width :])
     tail = end[len(end) - _fitting(reversed(end), tail_width) :].lstrip(_JOINERS + "\ufe0f")
     return _cut(text, _fitting(text, width - 1 - display_width(tail))) + "…" + tail
+
+
+def breakable(text: str) -> Svg:
+    """The text as markup that a browser may break after each underscore."""
+    return Svg(html.escape(text, quote=False).replace("_", "_<wbr>"))
 
 
 def isolated(name: object, width: int = 40) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 __all__ = [
+    "best_word",
     "decimal",
     "digits_between",
     "finite",
+    "fixed_format",
     "metric_name",
     "number",
+    "p_value",
     "percent",
     "percent_up",
     "score",
@@ -22,13 +25,27 @@ __all__ = [
 _SPACE = "\u00a0"  # A number and its unit stay on one line.
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-_METRIC_NAMES = {"balanced_accuracy": "balanced accuracy", "macro_f1": "macro-F1", "r2": "R²"}
+_METRIC_NAMES = {
+    "auc": "AUC",
+    "balanced_accuracy": "balanced accuracy",
+    "log_loss": "log loss",
+    "macro_f1": "macro-F1",
+    "mae": "mean absolute error",
+    "r2": "R²",
+}
 _SHARES = {"accuracy", "balanced_accuracy"}
 
 
 def metric_name(metric: str) -> str:
     """What a metric is called."""
     return _METRIC_NAMES.get(metric, metric)
+
+
+def best_word(metric: str) -> str:
+    """What the best score is: the highest, or the lowest of an error."""
+    from rowsparse.evaluation import is_better_low
+
+    return "lowest" if is_better_low(metric) else "highest"
 
 
 def finite(values: Iterable[float]) -> list[float]:
@@ -70,6 +87,45 @@ def number(value: float, digits: int = 3) -> str:
         places = digits - 1 - math.floor(math.log10(size))
         text = f"{value:.{places}f}".rstrip("0").rstrip(".")
     return text.replace("-", "−")
+
+
+def p_value(value: float) -> str:
+    """A p-value: three decimals, or a power of ten where these would be 0.00.
+
+    Examples
+    --------
+    >>> p_value(0.0312), p_value(1.26e-7), p_value(0.0)
+    ('0.031', '1.3·10⁻⁷', '<\\xa010⁻³⁰⁰')
+    """
+    if not value > 1e-300:
+        return "–" if math.isnan(value) else f"<{_SPACE}10⁻³⁰⁰"
+    if value >= 9.995e-3:
+        return decimal(value, 3)
+    mantissa, _, power = f"{value:.1e}".partition("e")
+    return f"{mantissa}·10{str(int(power)).translate(_RAISED)}"
+
+
+def fixed_format(values: Iterable[float], digits: int = 3) -> Callable[[float], str]:
+    """How to write the numbers of a column: all with the decimals that the largest needs.
+
+    Examples
+    --------
+    >>> [fixed_format([12.34, 0.5])(value) for value in (12.34, 0.5)]
+    ['12.3', '0.5']
+    >>> fixed_format([1e-7])(1e-7)
+    '1·10⁻⁷'
+    """
+    largest = max(map(abs, finite(values)), default=0.0)
+    if largest and not 1e-4 <= largest < 1e9:
+        return number
+    places = digits - 1 - math.floor(math.log10(largest)) if largest else digits - 1
+    return lambda value: _grouped(value, min(max(places, 0), 6))
+
+
+def _grouped(value: float, places: int) -> str:
+    if not math.isfinite(value):
+        return number(value)
+    return f"{round(value, places) + 0.0:,.{places}f}".replace("-", "−")
 
 
 def digits_between(low: float, high: float) -> int:
@@ -124,6 +180,8 @@ def score(metric: str, value: float) -> str:
     >>> score("accuracy", 0.5).replace("\\u00a0", " "), score("r2", 0.5)
     ('50.0 %', '0.500')
     """
+    if metric == "mae":
+        return number(value)  # in the units of the target
     return percent(value) if metric in _SHARES else decimal(value, 3)
 
 
@@ -131,7 +189,8 @@ def spread(metric: str, value: float) -> str:
     """A standard deviation of a score, without its unit."""
     if not math.isfinite(value):
         return ""
-    return f"±{_SPACE}{decimal(100 * value, 1) if metric in _SHARES else decimal(value, 3)}"
+    text = decimal(100 * value, 1) if metric in _SHARES else score(metric, value)
+    return f"±{_SPACE}{text}"
 
 
 def seconds(value: float) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 from rowsparse._text import counted
 from rowsparse.report import numbers
 from rowsparse.report.extra import require_extra
-from rowsparse.report.names import full, shown
+from rowsparse.report.names import breakable, full, shown
 from rowsparse.report.strips import bar
 from rowsparse.report.svg import Svg
 
-__all__ = ["Tile", "render"]
+__all__ = ["Tile", "asset", "render"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def render(template: str, **context: Any) -> str:
     require_extra()
     from rowsparse import __version__
 
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = asset("report.css"), asset("report.js")
     page = (
         _environment()
         .get_template(template)
@@ -69,7 +69,8 @@ def _digest(text: str) -> str:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file of the page: style or script."""
     source = files("rowsparse.report").joinpath("templates", name).read_text(encoding="utf-8")
     # A browser reads every end of line as \n, and the digest is of what it reads.
     return source.replace("\r\n", "\n")
@@ -98,11 +99,13 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters.update(
+        breakable=breakable,
         count="{:,}".format,
         decimal=numbers.decimal,
         full=full,
         metric_name=numbers.metric_name,
         number=numbers.number,
+        p_value=numbers.p_value,
         percent=numbers.percent,
         seconds=numbers.seconds,
         setting=_setting,

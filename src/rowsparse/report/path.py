@@ -10,11 +10,12 @@ import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse._text import counted
-from rowsparse.report import words
+from rowsparse.report import score_words, words
 from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart
 from rowsparse.report.names import repeated
-from rowsparse.report.numbers import metric_name, number, score
+from rowsparse.report.numbers import best_word, metric_name, number, score
+from rowsparse.report.objective import minimised
 from rowsparse.report.page import Tile, render
 from rowsparse.report.strips import Strips, runs
 from rowsparse.report.svg import Svg
@@ -22,7 +23,7 @@ from rowsparse.report.svg import Svg
 if TYPE_CHECKING:
     from rowsparse.workflow.results import PathResult
 
-__all__ = ["path_page"]
+__all__ = ["path_charts", "path_page"]
 
 MOST_ROWS = 500
 MOST_DRAWN = 60
@@ -68,9 +69,18 @@ def path_page(result: PathResult) -> str:
         membership=_membership(result, stays[:MOST_DRAWN]),
         per_k=_per_k(result),
         scores=k_curve(result.curve, "suggested"),
-        score_words=words.curve_sentence(result.curve),
+        curve_words=score_words.curve_sentence(result.curve),
         objectives=_objectives(result),
+        minimised=minimised(result.settings),
     )
+
+
+def path_charts(result: PathResult) -> dict[str, tuple[Svg, list[tuple[str, str, str]]]]:
+    """The line charts of the page by name, each with its legend, which is empty."""
+    return {
+        "scores": (k_curve(result.curve, "suggested"), []),
+        "objective": (_objectives(result), []),
+    }
 
 
 def _stays(result: PathResult) -> list[Stay]:
@@ -103,7 +113,8 @@ def _summary(result: PathResult, n_ever: int, n_kept: int) -> tuple[str, str, st
         f"{counted(n_ever, 'feature')} {'is' if n_ever == 1 else 'are'} in at least one of these "
         f"choices, and {n_kept:,} of them, once in, are never left out again."
     )
-    scored = words.curve_sentence(result.curve) + words.verdict_sentence(result.verdict)
+    verdict = score_words.verdict_sentence(result.verdict)
+    scored = score_words.curve_sentence(result.curve) + verdict
     return asked, scored, stayed
 
 
@@ -116,7 +127,7 @@ def _tiles(result: PathResult, n_ever: int, n_kept: int) -> list[Tile]:
         tiles.append(Tile("Suggested k", f"{curve.chosen_k:,}", note, "good"))
     return [
         *tiles,
-        Tile("Highest score at", f"k = {curve.best_k:,}"),
+        Tile(f"{best_word(curve.metric).capitalize()} score at", f"k = {curve.best_k:,}"),
         Tile("Ever selected", f"{n_ever:,}", f"of {result.data.n_features:,} features"),
         Tile("Never dropped again", f"{n_kept:,}", "once selected"),
     ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse._text import counted
-from rowsparse.report import words
+from rowsparse.report import score_words, search_words, words
 from rowsparse.report.cells import Cells, confusion_cells, signed_cells, triangle_cells
 from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart, stairs
@@ -20,15 +20,19 @@ from rowsparse.report.numbers import (
     decimal,
     digits_between,
     finite,
+    fixed_format,
     metric_name,
     number,
     score,
     spread,
 )
+from rowsparse.report.objective import minimised
 from rowsparse.report.page import Tile, render
 from rowsparse.report.pixels import pixel_picture
-from rowsparse.report.strips import Strips, boxes, gauge, signed_bars
+from rowsparse.report.roc import roc_chart
+from rowsparse.report.strips import Strips, boxes, gauge, proportions, signed_bars
 from rowsparse.report.svg import Svg
+from rowsparse.report.volcano import volcano
 
 if TYPE_CHECKING:
     from rowsparse.workflow.results import (
@@ -39,7 +43,9 @@ if TYPE_CHECKING:
         SelectionResult,
     )
 
-__all__ = ["selection_page"]
+__all__ = ["selection_charts", "selection_page"]
+
+Legend = list[tuple[str, str, str]]
 
 # A page with more than these would be too long to read and too large to open.
 MOST_ROWS = 500
@@ -67,6 +73,7 @@ def selection_page(result: SelectionResult) -> str:
     drawn = result.features[:MOST_DRAWN]
     correlation = result.correlation[:MOST_DRAWN, :MOST_DRAWN]
     confusion = result.confusion
+    charts = {name: chart for name, (chart, _) in selection_charts(result).items()}
     return render(
         "selection.html.j2",
         result=result,
@@ -77,9 +84,10 @@ def selection_page(result: SelectionResult) -> str:
         most_drawn=MOST_DRAWN,
         most_groups=MOST_GROUPS,
         ambiguous=repeated(feature.name for feature in result.features),
+        written=fixed_format(feature.score for feature in result.features),
         largest_score=max(finite(feature.score for feature in result.features), default=0.0),
-        curve=_curve(result, result.curve) if result.curve and result.curve.ks else None,
-        curve_words=words.curve_sentence(result.curve) if result.curve else "",
+        curve=charts.get("curve"),
+        curve_words=score_words.curve_sentence(result.curve) if result.curve else "",
         correlation=_correlation(correlation, drawn),
         correlation_words=words.correlation_sentence(correlation),
         alternatives=[pair for pair in zip(drawn, result.alternatives, strict=False) if pair[1]],
@@ -88,19 +96,47 @@ def selection_page(result: SelectionResult) -> str:
         images=_images(result),
         stability_words=words.stability_sentence(result),
         stability=_stability(result),
-        progress=_progress(result.progress) if words.has_course(result.progress) else None,
-        progress_words=words.progress_sentence(result.progress) if result.progress else "",
+        progress=charts.get("search"),
+        progress_words=search_words.progress_sentence(result.progress) if result.progress else "",
+        minimised=minimised(result.settings),
         has_bounds=any(map(math.isfinite, _bounds(result.progress))),
         confusion=_confusion(confusion) if confusion else None,
-        confusion_words=words.confusion_sentence(confusion) if confusion else "",
+        confusion_words=score_words.confusion_sentence(confusion) if confusion else "",
         mistakes=_mistakes(confusion) if confusion else [],
+        volcano=charts.get("volcano"),
+        effect_words=words.effect_words,
+        effect_word=words.EFFECT_WORDS[result.tests.effect_name] if result.tests else "",
+        direction_words=words.direction_words(result.tests) if result.tests else "",
+        tests_words=words.tests_sentence(result.tests) if result.tests else "",
+        roc=roc_chart(result.class_scores, two_classes=len(result.data.classes) == 2),
     )
 
 
+def selection_charts(result: SelectionResult) -> dict[str, tuple[Svg, Legend]]:
+    """The line charts of the page by name, each with its legend."""
+    charts: dict[str, tuple[Svg, Legend]] = {}
+    if result.curve and result.curve.ks:
+        charts["curve"] = _curve(result, result.curve), []
+    if result.tests:
+        charts["volcano"] = volcano(result.tests, result.features, MOST_DRAWN), []
+    roc = roc_chart(result.class_scores, two_classes=len(result.data.classes) == 2)
+    if roc:
+        charts["roc"] = roc.drawing, roc.legend
+    if search_words.has_course(result.progress):
+        names = [("objective", "s0", ""), ("lower bound", "s1", "")]
+        bounded = any(map(math.isfinite, _bounds(result.progress)))
+        charts["search"] = _progress(result.progress), names if bounded else names[:1]
+    return charts
+
+
 def _summary(result: SelectionResult) -> list[str]:
-    asked, reached, proof = words.summary(result)
-    held = [words.holdout_sentence(result.holdout)] if result.holdout else []
-    return [asked, reached, *held, proof]
+    held = [score_words.holdout_sentence(result.holdout)] if result.holdout else []
+    return [
+        words.asked_sentence(result),
+        score_words.score_sentence(result),
+        *held,
+        search_words.certificate_sentence(result.certificate, result.k, result.method),
+    ]
 
 
 def _tiles(result: SelectionResult) -> list[Tile]:
@@ -111,7 +147,8 @@ def _tiles(result: SelectionResult) -> list[Tile]:
         name = metric_name(result.metric)
         around = spread(result.metric, result.score_sd)
         notes = [f"{around} over the folds"] if around else []
-        notes += [words.verdict_words(result.verdict).partition(" (")[0]] if result.verdict else []
+        if result.verdict:
+            notes.append(score_words.verdict_words(result.verdict).partition(" (")[0])
         tiles.append(
             Tile(
                 f"{name[0].upper()}{name[1:]} on unseen samples",
@@ -130,7 +167,7 @@ def _tiles(result: SelectionResult) -> list[Tile]:
                 counted(held.n_samples, "sample"),
             )
         )
-    value, note = words.certificate_label(result.certificate)
+    value, note = search_words.certificate_label(result.certificate)
     tiles.append(Tile("Best choice?", value, note, "" if value == "Not proven" else "good"))
     if result.stability is not None and math.isfinite(result.stability[0]):
         level = result.stability[0]
@@ -158,6 +195,11 @@ def _distributions(result: SelectionResult) -> list[tuple[str, Strips]]:
     for one in result.distributions[:MOST_DRAWN]:
         groups = one.groups[:MOST_GROUPS]
         quantiles = np.asarray(one.quantiles, dtype=np.float64)[:MOST_GROUPS]
+        if one.shares:
+            shares = one.shares[:MOST_GROUPS]
+            label = f"Share of ones of {full(one.feature, 60)} in each group"
+            charts.append((one.feature, proportions(groups, shares, label)))
+            continue
         medians = [
             f"{isolated(group, 20)} {number(row[2])}"
             for group, row in zip(groups, quantiles.tolist(), strict=True)
@@ -223,7 +265,7 @@ def _bounds(progress: Sequence[ProgressPoint]) -> list[float]:
 
 
 def _progress(progress: tuple[ProgressPoint, ...]) -> Svg:
-    points = words.best_so_far(progress)
+    points = search_words.best_so_far(progress)
     times = [point.seconds for point in points]
     objective = stairs(times, [point.objective for point in points])
     bound = stairs(times, _bounds(points))
@@ -234,7 +276,7 @@ def _progress(progress: tuple[ProgressPoint, ...]) -> Svg:
         series.append(Series("lower bound", *bound, band=band, style=1, dots=False))
     return line_chart(
         series,
-        label=f"Objective and lower bound over time. {words.progress_sentence(progress)}",
+        label=f"Objective and lower bound over time. {search_words.progress_sentence(progress)}",
         x_label="seconds",
         y_label="objective",
         y_format=partial(number, digits=digits_between(min(shown), max(shown))),

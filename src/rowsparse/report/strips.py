@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse.report.lines import tick_labels
-from rowsparse.report.numbers import finite, number
+from rowsparse.report.numbers import finite, number, percent
 from rowsparse.report.svg import Scale, Svg, across, join, span, svg, tag, ticks
 
-__all__ = ["Strip", "Strips", "bar", "boxes", "gauge", "runs", "signed_bars"]
+__all__ = [
+    "Interval",
+    "Strip",
+    "Strips",
+    "bar",
+    "boxes",
+    "dots",
+    "gauge",
+    "proportions",
+    "runs",
+    "signed_bars",
+]
 
 # Height of a row of a chart, in pixels.
 ROW = 20
@@ -43,7 +54,7 @@ def bar(share: float, interval: tuple[float, float] | None = None) -> Svg:
     parts = [span(0, 100, 0, 10, class_="trough"), span(0, _percent(share), 0, 10, class_="length")]
     if interval is not None and all(map(math.isfinite, interval)):
         low, high = map(_percent, interval)
-        parts.append(span(low, max(high, low + 0.6), 4, 2, class_="reach"))
+        parts.append(span(low, max(high, low + 1), 3.8, 2.4, class_="reach"))
     # The box gives the cell of the table a width to start from.
     return svg("bar", 10, *parts, viewBox="0 0 100 10", preserveAspectRatio="none")
 
@@ -77,7 +88,7 @@ def boxes(groups: Sequence[str], quantiles: Array, label: str) -> Strips:
     if low == high:
         low, high = low - 0.5, high + 0.5
     scale = Scale(low, high, 1, 99)
-    marks = ticks(low, high, 3)
+    marks = _at_least_two(low, high)
     grid = join(
         tag("line", x1=across(at), x2=across(at), y1=0, y2=ROW, class_="grid")
         for at in scale.each(marks)
@@ -90,6 +101,24 @@ def boxes(groups: Sequence[str], quantiles: Array, label: str) -> Strips:
     # The small charts are about as wide on a phone as on a large screen.
     axis = svg("strip", ROW, tick_labels(labels, 14, (170, 170)))
     return Strips(label, rows, axis)
+
+
+def _at_least_two(low: float, high: float) -> list[float]:
+    """About three round numbers, and no fewer than two."""
+    return next(
+        (found for count in (3, 4, 5, 6) if len(found := ticks(low, high, count)) > 1),
+        ticks(low, high, 8),
+    )
+
+
+def proportions(groups: Sequence[str], shares: Sequence[float], label: str) -> Strips:
+    """For each group a bar as long as its share of ones."""
+    rows = []
+    for group, share in zip(groups, shares, strict=True):
+        parts = [span(0, 100, 5, ROW - 10, class_="trough")]
+        parts.append(span(0, _percent(share), 5, ROW - 10, class_="length"))
+        rows.append(Strip(group, svg("strip", ROW, *parts), percent(share, 0)))
+    return Strips(label, rows)
 
 
 def _box(row: Sequence[float], scale: Scale) -> Svg:
@@ -106,6 +135,58 @@ def _box(row: Sequence[float], scale: Scale) -> Svg:
         tag("line", x1=median, x2=median, y1=middle - 7, y2=middle + 7, class_="median"),
         class_="s0",
     )
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A named value with the interval around it, and the words for it."""
+
+    name: str
+    value: float
+    half: float
+    words: str
+    style: str = "s0"
+
+
+def dots(
+    values: Sequence[Interval],
+    levels: Sequence[tuple[float, str]],
+    label: str,
+    *,
+    y_format: Callable[[float], str] = number,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> Strips:
+    """A dot and its interval in each row, over one axis; ``levels`` are upright lines.
+
+    ``levels`` have a value, and the class of the line; ``limits`` are what no value goes beyond.
+    """
+
+    def end(one: Interval, sign: int) -> float:
+        return min(max(one.value + sign * one.half, limits[0]), limits[1])
+
+    ends = [end(one, sign) for one in values for sign in (-1, 1)]
+    known = finite([*ends, *(value for value, _ in levels)]) or [0.0]
+    low, high = min(known), max(known)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    scale = Scale(low, high, 2, 98)
+    marks = ticks(low, high, 5)
+    lines = join(
+        tag("line", x1=across(scale(at)), x2=across(scale(at)), y1=0, y2=ROW, class_=class_)
+        for at, class_ in [*((mark, "grid") for mark in marks), *levels]
+    )
+    rows = []
+    for one in values:
+        parts = [lines]
+        if math.isfinite(one.value):
+            a, b = (across(scale(end(one, sign))) for sign in (-1, 1))
+            whisker = tag("line", x1=a, x2=b, y1=ROW / 2, y2=ROW / 2, class_="whisker")
+            dot = tag("circle", cx=across(scale(one.value)), cy=ROW / 2, r=5, class_="dot")
+            parts.append(tag("g", tag("title", one.words), whisker, dot, class_=one.style))
+        rows.append(Strip(one.name, svg("strip", ROW, *parts), one.words))
+    labels = [(scale(at), y_format(at)) for at in marks]
+    axis = svg("strip", ROW, tick_labels(labels, 14, (560, 130)))
+    return Strips(label, rows, axis)
 
 
 def signed_bars(names: Sequence[str], values: Sequence[float], label: str) -> Strips:

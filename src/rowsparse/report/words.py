@@ -1,10 +1,8 @@
-"""What a result says, in plain words: for a person who is no statistician."""
+"""What was asked and what was picked, in plain words: for a person who is no statistician."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,66 +12,41 @@ from rowsparse._text import counted
 from rowsparse.report.names import isolated, listing
 from rowsparse.report.numbers import (
     decimal,
-    finite,
-    metric_name,
-    number,
-    percent,
-    percent_up,
-    score,
-    seconds,
-    spread,
-    tick_score,
 )
 
 if TYPE_CHECKING:
     from rowsparse.workflow.results import (
-        Certificate,
-        Confusion,
         DataSummary,
-        HoldoutScore,
-        KCurve,
-        ProgressPoint,
+        RankedFeature,
         SelectionResult,
-        Verdict,
     )
+    from rowsparse.workflow.univariate import UnivariateTests
+
 
 __all__ = [
+    "EFFECT_WORDS",
     "STABILITY_ZONES",
     "asked_sentence",
-    "best_so_far",
-    "certificate_label",
-    "certificate_sentence",
-    "confusion_sentence",
     "correlation_sentence",
-    "curve_sentence",
+    "direction_words",
+    "effect_words",
     "features",
-    "has_course",
-    "holdout_sentence",
     "measured",
     "picked_of",
-    "progress_sentence",
     "purpose",
-    "score_sentence",
     "stability_sentence",
     "stability_word",
-    "summary",
-    "verdict_sentence",
-    "verdict_words",
+    "tests_sentence",
 ]
 
 # Where Nogueira, Sechidis and Brown (2018) put the limits of poor and of excellent agreement.
 STABILITY_ZONES = (0.4, 0.75)
-# An objective that falls by a smaller share fell by rounding only.
-_ROUNDING = 1e-9
-
-
-def summary(result: SelectionResult) -> tuple[str, str, str]:
-    """What was asked, how well it works and how sure it is: three sentences."""
-    return (
-        asked_sentence(result),
-        score_sentence(result),
-        certificate_sentence(result.certificate, result.k, result.method),
-    )
+# Short names of the effects of single features, for headings.
+EFFECT_WORDS = {
+    "log2 fold change": "log₂ FC",
+    "standardised mean difference": "SMD",
+    "correlation": "Correlation",
+}
 
 
 def purpose(data: DataSummary) -> str:
@@ -139,144 +112,6 @@ def measured(data: DataSummary) -> str:
     )
 
 
-def score_sentence(result: SelectionResult) -> str:
-    """How well a simple model does with these features alone, on samples it had not seen."""
-    if not math.isfinite(result.score):
-        return "How well they predict new samples was not measured."
-    selected = features(result.k, len(result.features))
-    which = "that feature" if result.k == 1 else f"these {selected}"
-    which += " and the covariates" if result.covariates else " alone"
-    metric, found = result.metric, verdict_words(result.verdict)
-    start = f"{found[0].upper()}{found[1:]}: with {which}" if found else f"With {which}"
-    plus_minus = spread(metric, result.score_sd)
-    around = f" ({plus_minus} over the folds)" if plus_minus else ""
-    if metric == "accuracy":
-        text = (
-            f"{start}, a simple linear model was right on {percent(result.score)} of samples "
-            f"it had not seen{around}"
-        )
-    elif metric == "r2" and result.score <= 0:
-        text = (
-            f"{start}, a simple linear model predicts samples it had not seen no better than "
-            f"their mean would (R² {score(metric, result.score)})"
-        )
-    elif metric == "r2":
-        sd = f" {plus_minus}" if plus_minus else ""
-        text = (
-            f"{start}, a simple linear model explains {percent(result.score, 0)} of the "
-            f"variation in samples it had not seen (R² {score(metric, result.score)}{sd})"
-        )
-    else:
-        text = (
-            f"{start}, a simple linear model reached a {metric_name(metric)} of "
-            f"{score(metric, result.score)} ({tick_score(metric, 1.0)} is perfect) on samples it "
-            f"had not seen{around}"
-        )
-    return f"{text}{_for_comparison(result)}.{_balanced(result)}"
-
-
-def verdict_words(verdict: Verdict | None) -> str:
-    """In a few words whether the score is better than that of guessing; empty if not known."""
-    if verdict is None:
-        return ""
-    return {
-        "better": "clearly better than guessing",
-        "unclear": "perhaps no better than guessing (the gain is within the noise of the folds)",
-        "worse": "no better than guessing",
-    }[verdict.level]
-
-
-def verdict_sentence(verdict: Verdict | None) -> str:
-    """The same as a sentence that follows one on a score, with a space before it."""
-    if verdict is None:
-        return ""
-    by = ", by balanced accuracy" if verdict.metric == "balanced_accuracy" else ""
-    return f" That is {verdict_words(verdict)}{by}."
-
-
-def _balanced(result: SelectionResult) -> str:
-    """A sentence on balanced accuracy, where the verdict goes by it."""
-    if result.verdict is None or result.verdict.metric == result.metric:
-        return ""
-    assert result.confusion is not None
-    counts = np.asarray(result.confusion.counts, dtype=np.float64)
-    right = float(np.mean(np.diag(counts) / np.maximum(counts.sum(axis=1), 1.0)))
-    return (
-        f" Balanced accuracy, the mean share of each class that was right, is {percent(right)}, "
-        f"and guessing gives {percent(1 / len(counts))}: the classes differ so much in size that "
-        "the verdict goes by it."
-    )
-
-
-def holdout_sentence(holdout: HoldoutScore) -> str:
-    """How well the saved model predicts a table that took no part in the selection."""
-    reached = score(holdout.metric, holdout.score)
-    guess = "guessing the commonest class" if holdout.metric == "accuracy" else "guessing"
-    against = ""
-    if math.isfinite(holdout.chance) and holdout.metric != "r2":
-        against = f"; {guess} gives {score(holdout.metric, holdout.chance)}"
-    return (
-        f"On the {counted(holdout.n_samples, 'sample')} of {isolated(holdout.source)}, the "
-        f"{metric_name(holdout.metric)} of the saved model is {reached}{against}."
-    )
-
-
-def _for_comparison(result: SelectionResult) -> str:
-    """What all features, and none, would give."""
-    parts = []
-    if math.isfinite(result.baseline_score):
-        reached = score(result.metric, result.baseline_score)
-        every = features(result.data.n_features, result.data.n_columns)
-        parts.append(f"with all {every} it is {reached}")
-    if math.isfinite(result.chance_score) and result.metric != "r2":
-        of_classes = result.data.task == "classification"
-        guess = "guessing the commonest class" if of_classes else "guessing"
-        parts.append(f"{guess} gives {score(result.metric, result.chance_score)}")
-    return f"; {', and '.join(parts)}" if parts else ""
-
-
-def certificate_sentence(certificate: Certificate | None, k: int, method: str) -> str:
-    """How close to the best possible choice this one is, and whether that is proven.
-
-    Examples
-    --------
-    >>> from rowsparse.workflow.results import Certificate
-    >>> close = Certificate("gap", objective=10.0, lower_bound=9.96, gap=0.004)
-    >>> certificate_sentence(close, 20, "TopK").replace("\\u00a0", " ")
-    'No other choice of 20 features can lower the loss by more than 0.4 %; proven.'
-    """
-    choice = f"choice of {counted(k, 'feature')}"
-    if certificate is None:
-        return (
-            f"Another {choice} may serve better; not proven: {isolated(method)} cannot tell how "
-            "close to the best choice it comes."
-        )
-    if certificate.status == "optimal":
-        return f"No other {choice} has a lower loss: this one is the best possible; proven."
-    if certificate.status == "gap" and _says_something(certificate.gap):
-        most = percent_up(certificate.gap)
-        return f"No other {choice} can lower the loss by more than {most}; proven."
-    if certificate.status == "gap":
-        return (
-            f"Another {choice} may have a lower loss; not proven: the search for a proof ended "
-            "before it could say by how much at most."
-        )
-    return f"Another {choice} may have a lower loss; nothing is proven about this one."
-
-
-def certificate_label(certificate: Certificate | None) -> tuple[str, str]:
-    """The same in two or three words, and a few more to stand below them."""
-    if certificate is not None and certificate.status == "optimal":
-        return "Best possible", "proven: no other choice has a lower loss"
-    if certificate is not None and certificate.status == "gap" and _says_something(certificate.gap):
-        return f"Within {percent_up(certificate.gap)}", "of the lowest possible loss, proven"
-    return "Not proven", "another choice may have a lower loss"
-
-
-def _says_something(gap: float) -> bool:
-    return math.isfinite(gap) and 0 <= gap < 1
-
-
 def stability_word(value: float) -> str:
     """A word for a stability."""
     poor, excellent = STABILITY_ZONES
@@ -307,21 +142,47 @@ def stability_sentence(result: SelectionResult) -> str:
     return f"{which}, which is {stability_word(value)}: {meaning}."
 
 
-def curve_sentence(curve: KCurve) -> str:
-    """Where the score is best, and from where on it is nearly as good."""
-    mean = np.asarray(curve.mean, dtype=np.float64)
-    if not np.isfinite(mean).any():
-        return "No score could be computed."
-    best, enough = curve.ks.index(curve.best_k), curve.ks.index(curve.enough_k)
-    some = max(np.diff(curve.ks), default=1) > 1
-    text = "Of the numbers tried, the score is highest" if some else "The score is highest"
-    text += f" with {counted(curve.best_k, 'feature')} ({score(curve.metric, mean[best])})"
-    if curve.enough_k < curve.best_k:
-        text += (
-            f"; {curve.enough_k:,} already {'comes' if curve.enough_k == 1 else 'come'} within one "
-            f"standard error of that ({score(curve.metric, mean[enough])})"
+def tests_sentence(tests: UnivariateTests) -> str:
+    """How many features differ by themselves, and what the p-values are of."""
+    n = tests.n_targets
+    what = "go with the target" if tests.effect_name == "correlation" else "differ"
+    each = f" for each of the {n} targets (the smallest, times {n})" if n > 1 else ""
+    return (
+        f"{tests.count():,} of {counted(tests.p.size, 'feature')} {what} by themselves, with a "
+        f"false discovery rate of 5 % (Benjamini and Hochberg) at most. The p-values are those of "
+        f"the {tests.test}{each} on the whole table, before the selection: they say what a feature "
+        "tells alone, not how sure the selection is. A selected feature may tell little alone and "
+        "much together with others, and the other way round."
+    )
+
+
+def effect_words(feature: RankedFeature, tests: UnivariateTests) -> str:
+    """In which class or label a feature by itself is higher or lower, or how it goes with a number.
+
+    Of two classes the one is named in which it is higher.
+    """
+    effect, group = feature.effect, feature.effect_in
+    if not effect or math.isnan(effect):
+        return ""
+    if tests.effect_name == "correlation":
+        return f"{'rises' if effect > 0 else 'falls'} with {group}"
+    if effect < 0 and tests.n_targets == 1 and len(tests.group_names) == 2:
+        return f"higher in {tests.group_names[0]}"
+    return f"{'higher' if effect > 0 else 'lower'} in {group}"
+
+
+def direction_words(tests: UnivariateTests) -> str:
+    """Where a feature stands in a volcano plot."""
+    if tests.effect_name == "correlation":
+        return "to the right if it rises with the target, to the left if it falls"
+    if tests.n_targets > 1 or len(tests.group_names) > 2:
+        of = "label" if tests.n_targets > 1 else "class"
+        return (
+            "to the right if it is higher, to the left if it is lower, in the "
+            f"{of} that it differs most in"
         )
-    return text + "."
+    second = isolated(tests.group_names[1], 30)
+    return f"to the right if it is higher in {second}, to the left if it is lower"
 
 
 def correlation_sentence(correlation: Array) -> str:
@@ -340,60 +201,4 @@ def correlation_sentence(correlation: Array) -> str:
         meaning = "no two of them tell the same"
     return (
         f"The two most alike are numbers {j + 1} and {i + 1} (r = {decimal(r[i, j])}): {meaning}."
-    )
-
-
-def confusion_sentence(confusion: Confusion) -> str:
-    """How many were right, and the most frequent mistake."""
-    counts = np.array(confusion.counts, dtype=np.float64)
-    right, total = int(np.trace(counts)), int(counts.sum())
-    text = f"{right:,} of {counted(total, 'sample')} were recognised"
-    np.fill_diagonal(counts, 0)
-    if not counts.any():
-        return f"{text}: no mistake at all."
-    i, j = np.unravel_index(int(np.argmax(counts)), counts.shape)
-    return (
-        f"{text}; the most frequent mistake is {isolated(confusion.classes[i])} taken for "
-        f"{isolated(confusion.classes[j])} ({counted(int(counts[i, j]), 'time')})."
-    )
-
-
-def best_so_far(progress: Sequence[ProgressPoint]) -> list[ProgressPoint]:
-    """The lowest objective and the highest bound up to each point; rounding is no change."""
-    points: list[ProgressPoint] = []
-    for point in progress:
-        objective, bound = point.objective, point.lower_bound
-        if points:
-            last = points[-1]
-            if not objective < last.objective - _ROUNDING * abs(last.objective):
-                objective = last.objective
-            known = [b for b in (last.lower_bound, bound) if b is not None]
-            bound = max(known, default=None)
-        points.append(replace(point, objective=objective, lower_bound=bound))
-    return points
-
-
-def has_course(progress: Sequence[ProgressPoint]) -> bool:
-    """Whether objective or bound changed, so that there is something to draw."""
-    points = best_so_far(progress)
-    return len({(point.objective, point.lower_bound) for point in points}) > 1
-
-
-def progress_sentence(progress: Sequence[ProgressPoint]) -> str:
-    """When the choice was found, and how far the proof came."""
-    points = best_so_far(progress)
-    last = points[-1].objective
-    if not has_course(progress):
-        tried = "nothing tried after it was better" if len(points) > 1 else "no other was tried"
-        return f"The search kept its first choice, with an objective of {number(last)}: {tried}."
-    found = next(point for point in points if point.objective == last)
-    text = f"The final choice was found after {seconds(found.seconds)}"
-    bounds = finite(point.lower_bound for point in points if point.lower_bound is not None)
-    if not bounds:
-        return f"{text}, with an objective of {number(last)}."
-    gap = (last - bounds[-1]) / abs(last) if last else 0.0
-    rest = "closed" if gap <= 1e-6 else f"narrowed to {percent_up(gap)}"
-    return (
-        f"{text}; after {seconds(points[-1].seconds)} the gap between it and what is possible "
-        f"at best was {rest}."
     )

@@ -65,13 +65,14 @@ class Composite:
 
 @dataclass
 class Descent:
-    """Where a loop ended: the best W seen, F there and F after every iteration."""
+    """Where a loop ended: the best W seen, F there, F after every iteration, and the last W."""
 
     W: Array
     objective: float
     history: list[float] = field(default_factory=list)
     converged: bool = False
     stopped: bool = False
+    last: Array | None = None
 
     @property
     def n_iter(self) -> int:
@@ -129,7 +130,7 @@ def monotone_apg(
         run.stopped = monitor(value)
         if run.n_iter % CHECK_EVERY == 0:
             run.converged = done(W, P, run.history)
-    run.W, run.objective = W, value
+    run.W, run.objective, run.last = W, value, W
     return run
 
 
@@ -189,6 +190,7 @@ def nonmonotone_apg(
         run.stopped = monitor(F)
         moved = float(np.linalg.norm(W - last))
         run.converged = moved <= tol * max(1.0, float(np.linalg.norm(W)))
+    run.last = W
     return run
 
 

@@ -264,13 +264,18 @@ class RowBlocks:
 _CHANGED = "is not as it was in the pass before: the data must not change while they are read."
 
 
-def as_row_blocks(X: Any, y: Any = None, sample_weight: Any = None) -> RowBlocks | None:
+def as_row_blocks(X: Any, y: Any, sample_weight: Any, **others: Any) -> RowBlocks | None:
     """The arguments of a fit as blocks, if X is RowBlocks or a dask collection."""
-    if is_dask(X):
-        return RowBlocks.from_dask(X, y, sample_weight)
-    if isinstance(X, RowBlocks) and not (y is None and sample_weight is None):
-        raise ValueError("y and sample_weight come with the RowBlocks: pass nothing else.")
-    return X if isinstance(X, RowBlocks) else None
+    if isinstance(X, RowBlocks):
+        if any(value is not None for value in (y, sample_weight, *others.values())):
+            raise ValueError("y and sample_weight come with the RowBlocks: pass nothing else.")
+        return X
+    if not is_dask(X):
+        return None
+    for name, value in others.items():
+        if value is not None:
+            raise ValueError(f"{name} cannot be used with dask collections: leave it out.")
+    return RowBlocks.from_dask(X, y, sample_weight)
 
 
 def _check_file(array: Any) -> None:

@@ -72,7 +72,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _open_parquet(path: Path) -> Any:
-    return needed_module("pyarrow.parquet").ParquetFile(path, memory_map=False)
+    return needed_module("pyarrow.parquet").ParquetFile(path, memory_map=False, pre_buffer=False)
 
 
 def _open_arrow(path: Path) -> Any:

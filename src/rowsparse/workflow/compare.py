@@ -10,15 +10,18 @@ import numpy as np
 
 from rowsparse._arrays import Index
 from rowsparse._text import joined
-from rowsparse.evaluation import Record, SelectionCurve, judge_selection
+from rowsparse.evaluation import Record, SelectionCurve, is_better_low, judge_selection
 from rowsparse.selectors import list_selectors, selector_info
 from rowsparse.workflow.cross_validation import (
+    check_folds,
     judges,
+    reference_scores,
     score_metric,
     select_in_fold,
 )
 from rowsparse.workflow.folds import Splits, fold_notes, table_folds
 from rowsparse.workflow.leakage import find_leaks
+from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.plan import Plan, check_count, group_notes, make_plan
 from rowsparse.workflow.results import ComparisonResult, Verdict
 from rowsparse.workflow.run_log import ProgressCallback, StepTimer, recorded, silent, versions
@@ -59,13 +62,21 @@ def compare(
     timer = StepTimer()
     d = table.X.shape[1]
     names, missing = _method_names(table, settings.methods)
-    chosen = [MethodSettings(method=name, adjust=settings.adjust) for name in names]
+    if settings.loss is not None and "topk" not in names:
+        raise InputError(
+            f"{setting('loss')} is for topk, which is not among the methods: leave it out."
+        )
+    losses = {"topk": settings.loss}
+    chosen = [
+        MethodSettings(method=name, loss=losses.get(name), adjust=settings.adjust) for name in names
+    ]
     plans = [make_plan(table, method, settings.seed) for method in chosen]
     for k in settings.k:
         check_count(k, d - len(plans[0].adjusted))
     notes = [*_adjusted_notes(table, plans), *group_notes(plans), *missing]
     metric = score_metric(table, settings.metric)
     splits = table_folds(table, settings)
+    check_folds(table, splits, metric)
     notes += fold_notes(table, settings)
     numbered = list(enumerate(splits))
     records: list[Record] = []
@@ -73,11 +84,15 @@ def compare(
         progress(f"{plan.name}: {len(splits)} folds", at / len(plans))
         with timer.step(plan.name), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            folds = [partial(_records, plan, settings.k, at, *split) for at, split in numbered]
+            folds = [
+                partial(_records, plan, settings.k, metric, at, *split) for at, split in numbered
+            ]
             for found in in_threads(folds, settings.n_jobs or 1):
                 records += found
     progress("Comparing", 1.0)
     curve = SelectionCurve(records, table.task, "honest", d, metric)
+    with timer.step("all features"):
+        baseline, chance = reference_scores(plans[0], splits, metric, settings.n_jobs)
     leaks = find_leaks(plans[0])
     imbalance = imbalance_warning(table)
     return ComparisonResult(
@@ -88,14 +103,19 @@ def compare(
         seconds=timer.seconds,
         warnings=(*leaks.sentences("drop"), *_failures(curve), *([imbalance] if imbalance else [])),
         verdict=_verdict(table, splits, curve),
+        names=tuple(table.names),
+        baseline_score=baseline,
+        chance_score=chance,
     )
 
 
-def _records(plan: Plan, ks: tuple[int, ...], at: int, train: Index, test: Index) -> list[Record]:
+def _records(
+    plan: Plan, ks: tuple[int, ...], metric: str, at: int, train: Index, test: Index
+) -> list[Record]:
     """What a method comes to in one fold; the reason if it fails."""
     plan = plan.in_fold(train)
     X, y, task = plan.table.X, plan.table.y, plan.table.task
-    models = judges(task, X.shape[0])
+    models = judges(task, X.shape[0], metric)
     try:
         chosen = select_in_fold(plan, train, ks)
     except Exception as error:
@@ -107,7 +127,9 @@ def _records(plan: Plan, ks: tuple[int, ...], at: int, train: Index, test: Index
     found = [
         record
         for k in ks
-        for record in judge_selection(plan.name, chosen[k], X, y, train, test, at, models, task)
+        for record in judge_selection(
+            plan.name, chosen[k], X, y, train, test, at, models, task, metric=metric
+        )
     ]
     return [_counted(record, plan) for record in found] if plan.adjusted else found
 
@@ -153,11 +175,12 @@ def _method_names(table: Table, methods: tuple[str, ...] | None) -> tuple[list[s
 
 
 def _verdict(table: Table, splits: Splits, curve: SelectionCurve) -> Verdict | None:
-    """Whether the highest mean score is better than that of guessing."""
+    """Whether the best mean score is better than that of guessing."""
     means = curve.mean(curve.metrics[0])
     if not np.isfinite(means).any():
         return None
-    i, j = np.unravel_index(int(np.nanargmax(means)), means.shape)
+    best = np.nanargmin if is_better_low(curve.metrics[0]) else np.nanargmax
+    i, j = np.unravel_index(int(best(means)), means.shape)
     metric = verdict_metric(table, curve.metrics[0])
     scores = curve.values(metric, curve.selectors[i], curve.estimators[0], curve.ks[j])
     return compare_with_guessing(table, splits, metric, scores)

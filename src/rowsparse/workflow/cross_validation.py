@@ -20,9 +20,11 @@ from sklearn.preprocessing import StandardScaler
 from rowsparse._arrays import Array, Index
 from rowsparse.evaluation import (
     METRICS,
+    Predictions,
     Selection,
     default_estimators,
-    prediction_scores,
+    predict,
+    prediction_score,
     select_for_each,
 )
 from rowsparse.workflow.folds import Splits
@@ -37,9 +39,11 @@ from rowsparse.workflow.verdict import compare_with_guessing, guess, verdict_met
 __all__ = [
     "MANY_SAMPLES",
     "Validation",
+    "check_folds",
     "confusion",
     "cross_validate",
     "judges",
+    "reference_scores",
     "score_metric",
     "select_in_fold",
 ]
@@ -69,7 +73,7 @@ class Validation:
         Mean score with the columns alone that are in every model; NaN if there are none.
     chance : array of shape (n_splits,)
         Score of each fold without any feature.
-    predicted : tuple of dict of int to array
+    predicted : tuple of dict of int to Predictions
         For each fold the predictions of its test samples, by the number of features.
     """
 
@@ -79,7 +83,7 @@ class Validation:
     baseline: float
     adjusted: float
     chance: Array
-    predicted: tuple[dict[int, Any], ...]
+    predicted: tuple[dict[int, Predictions], ...]
 
     def of(self, k: int) -> Array:
         """The scores of the folds with k features."""
@@ -89,14 +93,19 @@ class Validation:
         """Whether k features predict better than guessing."""
         metric = verdict_metric(table, self.metric)
         scores = [
-            prediction_scores(table.task, table.y[test], predicted[k])[metric]
+            prediction_score(metric, table.task, table.y[test], predicted[k])
             for (_, test), predicted in zip(splits, self.predicted, strict=True)
         ]
         return compare_with_guessing(table, splits, metric, np.array(scores))
 
 
-def judges(task: str, n: int) -> dict[str, Any]:
-    """The models that judge a selection from n samples, the linear one first."""
+def judges(task: str, n: int, metric: str | None = None) -> dict[str, Any]:
+    """The models that judge a selection from n samples, the linear one first.
+
+    Only those that have probabilities, if the metric is one of these.
+    """
+    if metric == "log_loss":
+        return {"logistic regression": LogisticRegression(max_iter=300)}
     if n <= MANY_SAMPLES or task == "regression":
         return default_estimators(task)
     model = LogisticRegression(max_iter=300)
@@ -115,6 +124,20 @@ def score_metric(table: Table, wanted: str | None) -> str:
             f"{shown(metric)}."
         )
     return metric
+
+
+def check_folds(table: Table, splits: Splits, metric: str) -> None:
+    """Refuse a metric that some fold has too few classes for."""
+    if metric != "auc":
+        return
+    for _, test in splits:
+        truth = table.y[test]
+        if not (truth != truth[0]).any():
+            raise InputError(
+                f"{setting('metric')} auc needs two classes among the test samples of every fold, "
+                f"and one of the {len(splits)} folds has one only: take fewer folds "
+                f"({setting('cv')}), or another metric."
+            )
 
 
 def select_in_fold(plan: Plan, train: Index, ks: Sequence[int]) -> dict[int, Selection]:
@@ -157,8 +180,8 @@ def cross_validate(
     """
     n, d = plan.table.X.shape
     counts = tuple(sorted(set(ks)))
-    model = next(iter(judges(plan.table.task, n).values()))
     named = score_metric(plan.table, metric)
+    model = next(iter(judges(plan.table.task, n, named).values()))
     fold = _Fold(plan, model, counts, named, with_all=with_all and n * n * d <= _TOO_LARGE)
     what = f"Cross-validation, {len(splits)} folds"
     progress(what, 0.0)
@@ -180,6 +203,20 @@ def cross_validate(
     )
 
 
+def reference_scores(
+    plan: Plan, splits: Splits, metric: str, n_jobs: int | None = None
+) -> tuple[float, float]:
+    """Mean scores over the folds with all features, NaN if that takes too long, and without any."""
+    n, d = plan.table.X.shape
+    model = next(iter(judges(plan.table.task, n, metric).values()))
+    fold = _Fold(plan, model, (), metric, with_all=n * n * d <= _TOO_LARGE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = in_threads([partial(_referred, fold, *split) for split in splits], n_jobs)
+    baseline, chance = np.mean(found, axis=0).tolist()
+    return baseline, chance
+
+
 @dataclass(frozen=True)
 class _FoldScores:
     """Scores and predictions of a fold for each number of features."""
@@ -188,7 +225,11 @@ class _FoldScores:
     baseline: float
     adjusted: float
     chance: float
-    predicted: dict[int, Any]
+    predicted: dict[int, Predictions]
+
+
+def _referred(fold: _Fold, train: Index, test: Index) -> tuple[float, float]:
+    return replace(fold, plan=fold.plan.in_fold(train)).references(train, test)
 
 
 def _scored(fold: _Fold, train: Index, test: Index) -> _FoldScores:
@@ -214,38 +255,35 @@ class _Fold:
         """Select and fit on the training samples, predict the test samples."""
         chosen = select_in_fold(self.plan, train, self.ks)
         predicted = {k: self._predicted(chosen[k].support, train, test) for k in self.ks}
-        baseline = self._score(self._from_all(train, test), test) if self.with_all else np.nan
+        scores = [self._score(predicted[k], test) for k in self.ks]
         adjusted = np.nan
         if self.plan.adjusted:
             alone = self._predicted(np.array(self.plan.adjusted), train, test)
             adjusted = self._score(alone, test)
-        return _FoldScores(
-            [self._score(predicted[k], test) for k in self.ks],
-            baseline,
-            adjusted,
-            self._score(guess(self.table, train, test), test),
-            predicted,
-        )
+        baseline, chance = self.references(train, test)
+        return _FoldScores(scores, baseline, adjusted, chance, predicted)
 
-    def _predicted(self, chosen: Index, train: Index, test: Index) -> Any:
+    def references(self, train: Index, test: Index) -> tuple[float, float]:
+        """The scores with all features and without any."""
+        baseline = self._score(self._from_all(train, test), test) if self.with_all else np.nan
+        return baseline, self._score(guess(self.table, train, test), test)
+
+    def _predicted(self, chosen: Index, train: Index, test: Index) -> Predictions:
         X, y = self.table.X, self.table.y
         part = X[:, chosen].toarray() if sp.issparse(X) else X[:, chosen]
         fitted = make_pipeline(StandardScaler(), clone(self.model)).fit(part[train], y[train])
-        return fitted.predict(part[test])
+        return predict(fitted, part[test], self.table.task)
 
-    def _from_all(self, train: Index, test: Index) -> Any:
+    def _from_all(self, train: Index, test: Index) -> Predictions:
         X, y = self.table.X, self.table.y
         regression = self.table.task == "regression"
         model = RidgeCV(np.logspace(-2, 4, 7)) if regression else clone(self.model)
         scaler = StandardScaler(with_mean=not sp.issparse(X))
-        return make_pipeline(scaler, model).fit(X[train], y[train]).predict(X[test])
+        fitted = make_pipeline(scaler, model).fit(X[train], y[train])
+        return predict(fitted, X[test], self.table.task)
 
-    def _score(self, answer: Any, test: Index) -> float:
-        task, truth = self.table.task, self.table.y[test]
-        if self.metric == "accuracy" and task == "classification":
-            # Without the other metrics, which take longer than a fit.
-            return float(np.mean(answer == truth))
-        return prediction_scores(task, truth, answer)[self.metric]
+    def _score(self, said: Predictions, test: Index) -> float:
+        return prediction_score(self.metric, self.table.task, self.table.y[test], said)
 
 
 def confusion(table: Table, splits: Splits, validation: Validation, k: int) -> Confusion | None:
@@ -256,7 +294,7 @@ def confusion(table: Table, splits: Splits, validation: Validation, k: int) -> C
     counts = np.zeros((classes.size, classes.size), dtype=np.int64)
     accuracies = []
     for (_, test), predicted in zip(splits, validation.predicted, strict=True):
-        answer_code = np.searchsorted(classes, predicted[k])
+        answer_code = np.searchsorted(classes, predicted[k].answers)
         np.add.at(counts, (code[test], answer_code), 1)
         accuracies.append(float(np.mean(answer_code == code[test])))
     mean, sd = float(np.mean(accuracies)), float(np.std(accuracies))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rowsparse._arrays import Array
+from rowsparse.evaluation import is_better_low
 from rowsparse.selectors import TopK
 from rowsparse.selectors.base.selector import ScoreSelector
 from rowsparse.selectors.meta.cross_validation import choose
@@ -68,6 +69,7 @@ def score_curve(
     repeated.
     """
     table, alphas = scores[:, None, :], np.zeros(1)
+    table = -table if is_better_low(metric) else table
     best = choose(table, alphas, one_std_err=False)[1]
     enough = choose(table, alphas, one_std_err=True, n_folds=n_folds)[1]
     return KCurve(

@@ -12,6 +12,7 @@ from rowsparse.design import Units, make_design
 from rowsparse.targets import encode_targets
 from rowsparse.workflow.results import Alternative, Distribution, RankedFeature
 from rowsparse.workflow.table import Table
+from rowsparse.workflow.univariate import UnivariateTests
 
 __all__ = ["class_means", "correlations", "distributions", "order_of", "ranked", "units_of"]
 
@@ -49,11 +50,12 @@ def ranked(
     units: Units,
     frequency: Any = None,
     forced: Mask | None = None,
+    tests: UnivariateTests | None = None,
 ) -> tuple[RankedFeature, ...]:
     """One record for each selected column.
 
-    ``frequency`` is a fitted StabilitySelection, and ``forced`` says which of all columns had to
-    be selected.
+    ``frequency`` is a fitted StabilitySelection, ``forced`` says which of all columns had to be
+    selected, and ``tests`` are those of all columns.
     """
     if forced is None:
         forced = np.zeros(len(table.names), dtype=bool)
@@ -66,6 +68,7 @@ def ranked(
             share = float(frequency.frequencies_[j])
             low, high = frequency.frequency_intervals_[j].tolist()
             interval = (low, high)
+        alone = {} if tests is None else tests.of(j)
         features.append(
             RankedFeature(
                 rank=rank,
@@ -77,6 +80,7 @@ def ranked(
                 speaks_for=_speaks_for(table, effect),
                 coefficients=tuple(effect.tolist()) if has_coef else (),
                 is_forced=bool(forced[j]),
+                **alone,
             )
         )
     return tuple(features)
@@ -114,7 +118,9 @@ def _speaks_for(table: Table, effect: Array) -> str:
     at = int(effect.argmax()) if len(table.target.classes) == 2 else int(np.abs(effect).argmax())
     if effect[at] == 0:
         return ""
-    return f"{names[at]} ({'higher' if effect[at] > 0 else 'lower'})"
+    if table.task == "regression":
+        return f"{'higher' if effect[at] > 0 else 'lower'} {names[at]}"
+    return names[at] if effect[at] > 0 else f"against {names[at]}"
 
 
 def correlations(
@@ -158,7 +164,14 @@ def distributions(table: Table, order: Index) -> tuple[Distribution, ...]:
     quantiles = np.array([np.quantile(values[masks[at]], _QUANTILES, axis=0) for at in there])
     groups = tuple(names[at] for at in there)
     return tuple(
-        Distribution(table.names[j], groups, quantiles[:, :, i])
+        Distribution(
+            table.names[j],
+            groups,
+            quantiles[:, :, i],
+            tuple(float(values[masks[at], i].mean()) for at in there)
+            if np.isin(values[:, i], (0.0, 1.0)).all()
+            else (),
+        )
         for i, j in enumerate(shown.tolist())
     )
 

@@ -14,14 +14,17 @@ from sklearn.svm import SVC
 
 from rowsparse._arrays import Array, Index
 from rowsparse.workflow.cross_validation import judges
+from rowsparse.workflow.linear_model import LinearModel
 from rowsparse.workflow.missing_values import fill_value
-from rowsparse.workflow.model import LinearModel, SavedColumn, SavedFeature, SavedModel
+from rowsparse.workflow.model import SavedColumn, SavedFeature, SavedModel
 from rowsparse.workflow.table import Table
 
-__all__ = ["fit_model", "linear_model"]
+__all__ = ["fit_model", "linear_model", "selector_model"]
 
 
-def fit_model(table: Table, selector: Any, order: Index, method: str) -> SavedModel:
+def fit_model(
+    table: Table, selector: Any, order: Index, method: str, metric: str | None = None
+) -> SavedModel:
     """Fit the linear model of the cross-validation to all samples of a table.
 
     Parameters
@@ -33,9 +36,11 @@ def fit_model(table: Table, selector: Any, order: Index, method: str) -> SavedMo
         The selected features, strongest first.
     method : str
         Name of the selector.
+    metric : str, optional
+        The score of the cross-validation, which decides on its model.
     """
     X = _dense(table.X, order)
-    name, judge = next(iter(judges(table.task, X.shape[0]).items()))
+    name, judge = next(iter(judges(table.task, X.shape[0], metric).items()))
     scaler, judge = StandardScaler().fit(X), clone(judge)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -64,7 +69,7 @@ def fit_model(table: Table, selector: Any, order: Index, method: str) -> SavedMo
         columns=tuple(_column(table, column, X, features) for column in columns),
         features=features,
         judge=linear_model(name, judge),
-        selector=_selector_model(method, selector, order),
+        selector=selector_model(method, selector, order, table.task),
     )
 
 
@@ -118,7 +123,8 @@ def _label_row(one: Any, width: int) -> tuple[Array, float]:
     return np.zeros(width), 1.0 if one.predict(np.zeros((1, width)))[0] else -1.0
 
 
-def _selector_model(method: str, selector: Any, order: Index) -> LinearModel | None:
+def selector_model(method: str, selector: Any, order: Index, task: str) -> LinearModel | None:
+    """The own coefficients of a selector, and how they predict; None if it has none."""
     coef, intercept = getattr(selector, "coef_", None), getattr(selector, "intercept_", None)
     if coef is None or intercept is None or np.ndim(coef) > 2:
         return None
@@ -128,4 +134,8 @@ def _selector_model(method: str, selector: Any, order: Index) -> LinearModel | N
     offsets = np.atleast_1d(intercept)
     if rows.shape[1] <= order.max() or offsets.shape != (len(rows),):
         return None
-    return LinearModel(method, "values", np.asarray(rows[:, order]), np.asarray(offsets))
+    rule = "values"
+    if getattr(selector, "loss_", None) == "logistic":
+        several = "labels" if task == "multilabel" else "largest"
+        rule = "sign" if task == "classification" and len(rows) == 1 else several
+    return LinearModel(method, rule, np.asarray(rows[:, order]), np.asarray(offsets))

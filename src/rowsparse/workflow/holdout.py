@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rowsparse.evaluation import METRICS, prediction_scores
+from rowsparse.evaluation import METRICS, Predictions, prediction_score
 from rowsparse.workflow.messages import InputError, quoted, shown
 from rowsparse.workflow.model import SavedModel
 from rowsparse.workflow.new_table import NewTable, as_numbers
@@ -44,22 +46,25 @@ def score_holdout(model: SavedModel, table: NewTable, metric: str | None = None)
         What the score is; the first metric of the task by default.
     """
     check_targets(table, model.targets)
-    truth, answer, guess = _targets(model, table), model.predict(table), _guesses(model, table)
+    truth, said, guess = _targets(model, table), model.predictions(table), _guesses(model, table)
     if model.task == "classification":
         # As text, so that a class that the model has never seen counts as wrong.
-        truth, answer = truth.astype(str), answer.astype(str)
+        truth, answers, classes = truth.astype(str), said.answers.astype(str), _names(model)
+        said = replace(said, answers=answers, classes=classes)
     metric = metric or METRICS[model.task][0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a single sample, R² is not defined
-        scores = prediction_scores(model.task, truth, answer)
-        chance = prediction_scores(model.task, truth, guess)[metric]
+        every = {
+            name: prediction_score(name, model.task, truth, said) for name in METRICS[model.task]
+        }
+        chance = prediction_score(metric, model.task, truth, guess)
     return HoldoutScore(
         source=table.source,
         n_samples=table.n_rows,
         metric=metric,
-        score=scores[metric],
+        score=every[metric],
         chance=chance,
-        scores=scores,
+        scores={name: value for name, value in every.items() if math.isfinite(value)},
     )
 
 
@@ -76,8 +81,15 @@ def _targets(model: SavedModel, table: NewTable) -> NDArray[Any]:
     return y if y.shape[1] > 1 else y[:, 0]
 
 
-def _guesses(model: SavedModel, table: NewTable) -> NDArray[Any]:
+def _names(model: SavedModel) -> NDArray[Any]:
+    return np.array(model.classes).astype(str)
+
+
+def _guesses(model: SavedModel, table: NewTable) -> Predictions:
+    """What one would predict without features; all values of a class or label are the same."""
     if model.task == "classification":
-        return np.full(table.n_rows, str(model.classes[int(model.guess[0])]))
+        names = _names(model)
+        values = np.zeros((table.n_rows, names.size))
+        return Predictions(np.full(table.n_rows, names[int(model.guess[0])]), values, names)
     rows = np.tile(model.guess, (table.n_rows, 1))
-    return rows if rows.shape[1] > 1 else rows[:, 0]
+    return Predictions(rows if rows.shape[1] > 1 else rows[:, 0], np.zeros(rows.shape))

@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 
 from rowsparse._arrays import Array
 from rowsparse._text import counted
+from rowsparse.evaluation import Predictions
+from rowsparse.workflow.linear_model import LinearModel
 from rowsparse.workflow.loading import check_is_file
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.new_table import NewTable, as_numbers, as_text, open_table
 from rowsparse.workflow.transposing import SAMPLE
 
-__all__ = ["MODEL_FILE", "LinearModel", "SavedColumn", "SavedFeature", "SavedModel"]
+__all__ = ["MODEL_FILE", "SavedColumn", "SavedFeature", "SavedModel"]
 
 # Name of the file in the folder of a selection.
 MODEL_FILE = "model.json"
 _FORMAT, _VERSION = "rowsparse model", 1
-_RULES = ("sign", "largest", "pairs", "labels", "values")
 
 
 @dataclass(frozen=True)
@@ -67,51 +68,6 @@ class SavedFeature:
 
 
 @dataclass(frozen=True)
-class LinearModel:
-    """Coefficients of the features, and how a prediction follows from what they give.
-
-    Attributes
-    ----------
-    name : str
-        Such as "linear SVM".
-    rule : {"sign", "largest", "pairs", "labels", "values"}
-        Of Z @ coefficients.T + intercept: "sign": the second class if it is positive, otherwise
-        the first; "largest": the class with the largest value; "pairs": each value is a vote for
-        one of two classes, the first if it is positive, and the class with most votes wins;
-        "labels": each label is 1 if its value is positive; "values": the values themselves.
-    coefficients : array of shape (n_outputs, n_features)
-    intercept : array of shape (n_outputs,)
-    """
-
-    name: str
-    rule: str
-    coefficients: Array
-    intercept: Array
-
-    def decisions(self, Z: Array) -> Array:
-        """The values that the rule is applied to, for standardised features."""
-        return np.asarray(Z @ self.coefficients.T + self.intercept)
-
-    def predict(self, Z: Array, n_classes: int) -> NDArray[Any]:
-        """Indices of classes, 0/1 labels or numbers, for standardised features."""
-        found = self.decisions(Z)
-        if self.rule == "sign":
-            return (found[:, 0] > 0).astype(np.intp)
-        if self.rule == "largest":
-            return np.argmax(found, axis=1)
-        if self.rule == "labels":
-            return (found > 0).astype(np.int64)
-        if self.rule == "values":
-            return found
-        votes = np.zeros((len(Z), n_classes), dtype=np.intp)
-        first, second = np.triu_indices(n_classes, 1)
-        for at, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-            votes[:, i] += found[:, at] > 0
-            votes[:, j] += found[:, at] <= 0
-        return np.argmax(votes, axis=1)
-
-
-@dataclass(frozen=True)
 class SavedModel:
     """A selection and its linear model, for other tables with the same columns.
 
@@ -137,7 +93,8 @@ class SavedModel:
     judge : LinearModel
         Fitted to the standardised features of all samples; it predicts.
     selector : LinearModel or None
-        The selector's own coefficients of the features as they are, with the rule "values".
+        The selector's own coefficients of the features as they are; the rule is "values", or for
+        the logistic loss of TopK that of its classes or labels.
 
     Examples
     --------
@@ -230,14 +187,22 @@ class SavedModel:
         array of shape (n_samples,) or (n_samples, n_targets)
             Two-dimensional for several targets.
         """
+        return np.asarray(self.predictions(table).answers)
+
+    def predictions(self, table: Any) -> Predictions:
+        """The same with the values of each class or label, for scores that need them."""
         X = self.transform(table)
         Z = (X - [feature.mean for feature in self.features]) / [
             feature.scale for feature in self.features
         ]
         found = self.judge.predict(Z, len(self.classes))
-        if self.task == "classification":
-            return np.array(self.classes)[found]
-        return found if len(self.targets) > 1 else found[:, 0]
+        if self.task == "regression":
+            return Predictions(found if len(self.targets) > 1 else found[:, 0])
+        values = self.judge.class_values(Z, len(self.classes))
+        if self.task == "multilabel":
+            return Predictions(found if len(self.targets) > 1 else found[:, 0], values)
+        classes = np.array(self.classes)
+        return Predictions(classes[found], values, classes, self.judge.has_probabilities)
 
     # ----------------------------------------------------------------------- files
     def to_json(self) -> str:
@@ -287,19 +252,13 @@ class SavedModel:
         )
         plain["features"] = tuple(SavedFeature(**item) for item in record["features"])
         for name in ("judge", "selector"):
-            plain[name] = record[name] and _linear(record[name], len(plain["features"]))
+            plain[name] = record[name] and LinearModel.from_record(
+                record[name], len(plain["features"])
+            )
         model = cls(**plain)
         if not {feature.column for feature in model.features} <= {c.name for c in model.columns}:
             raise ValueError
         return model
-
-
-def _linear(record: dict[str, Any], n_features: int) -> LinearModel:
-    coefficients = np.array(record["coefficients"], dtype=np.float64)
-    intercept = np.array(record["intercept"], dtype=np.float64)
-    if coefficients.shape != (intercept.size, n_features) or record["rule"] not in _RULES:
-        raise ValueError
-    return LinearModel(record["name"], record["rule"], coefficients, intercept)
 
 
 def _start(source: str) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from rowsparse._threads import one_blas_thread
 from rowsparse.selectors import topk_path
-from rowsparse.workflow.cross_validation import cross_validate, score_metric
+from rowsparse.workflow.cross_validation import check_folds, cross_validate, score_metric
 from rowsparse.workflow.feature_count import counts_up_to, score_curve
 from rowsparse.workflow.folds import fold_notes, table_folds
 from rowsparse.workflow.leakage import find_leaks
-from rowsparse.workflow.plan import make_plan
+from rowsparse.workflow.plan import Plan, make_plan
 from rowsparse.workflow.results import PathResult
 from rowsparse.workflow.run_log import (
     ProgressCallback,
@@ -29,7 +30,16 @@ from rowsparse.workflow.verdict import imbalance_warning
 __all__ = ["find_path"]
 
 # Parameters of TopK that topk_path has too.
-_PATH_PARAMETERS = ("alpha", "clip", "include", "exclude", "feature_groups", "task", "random_state")
+_PATH_PARAMETERS = (
+    "loss",
+    "alpha",
+    "clip",
+    "include",
+    "exclude",
+    "feature_groups",
+    "task",
+    "random_state",
+)
 
 
 def find_path(
@@ -53,6 +63,7 @@ def find_path(
     settings = settings or PathSettings()
     timer = StepTimer()
     method = MethodSettings(
+        loss=settings.loss,
         alpha=settings.alpha,
         clip=settings.clip,
         include=settings.include,
@@ -61,6 +72,8 @@ def find_path(
     )
     plan = make_plan(table, method, settings.seed)
     splits = table_folds(table, settings)
+    metric = score_metric(table, settings.metric)
+    check_folds(table, splits, metric)
     ks = counts_up_to(plan, settings.k_max)
     progress(f"The best features for every k up to {ks[-1]}")
     options = {name: plan.params[name] for name in _PATH_PARAMETERS if name in plan.params}
@@ -71,7 +84,7 @@ def find_path(
             plan,
             ks,
             splits,
-            metric=score_metric(table, settings.metric),
+            metric=metric,
             with_all=False,
             n_jobs=settings.n_jobs,
             progress=progress,
@@ -99,9 +112,15 @@ def find_path(
         names=tuple(names),
         objectives=tuple(path.objectives[first:].tolist()),
         curve=curve,
-        settings=recorded(settings, {"alpha": plan.parameters()["alpha"], "task": table.task}),
+        settings=recorded(settings, {**_effective(plan), "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
         warnings=(*leaks.sentences(), *found.sentences, *([imbalance] if imbalance else [])),
         verdict=validation.verdict(table, splits, curve.chosen_k),
     )
+
+
+def _effective(plan: Plan) -> dict[str, Any]:
+    """The loss and the ridge that take effect."""
+    parameters = plan.parameters()
+    return {name: parameters[name] for name in ("loss", "alpha")}

@@ -11,7 +11,8 @@ import numpy as np
 
 from rowsparse._arrays import Index, Mask
 from rowsparse._text import joined
-from rowsparse.selectors import SelectorInfo, get_selector, selector_info
+from rowsparse.selectors import SelectorInfo, TopK, get_selector, selector_info
+from rowsparse.selectors.topk.losses import effective_alpha, effective_loss
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.settings import MethodSettings
 from rowsparse.workflow.table import Table
@@ -115,6 +116,9 @@ class Plan:
         Without those that are named otherwise in the settings, or hold columns.
         """
         every = self.selector(1).get_params(deep=False)
+        if self.info.cls is TopK:
+            every["loss"] = effective_loss(every["loss"], self.table.task)
+            every["alpha"] = effective_alpha(every["alpha"], every["loss"])
         return {name: value for name, value in every.items() if name not in _NAMED_OTHERWISE}
 
     def selector(self, k: int) -> Any:
@@ -169,20 +173,37 @@ def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
             f"Nothing can be proven of groups, and {quoted(list(table.groups))} is encoded as one: "
             f"leave {setting('certify')} out, or the column with {setting('drop')}."
         )
-    for name in ("certify", "alpha", "clip", "include", "time_limit"):
+    for name in ("certify", "loss", "alpha", "clip", "include", "time_limit"):
         if getattr(settings, name) not in (None, False, "") and name not in accepted:
             raise InputError(
                 f"{info.cls.__name__} has no {setting(name)}: leave it out, or take "
                 f"{setting('method', 'topk')}."
             )
+    _check_loss(table, settings)
     params: dict[str, Any] = {"task": table.task, "random_state": seed}
     params = {name: value for name, value in params.items() if name in accepted}
-    given = {name: getattr(settings, name) for name in ("alpha", "clip", "time_limit")}
+    given = {name: getattr(settings, name) for name in ("loss", "alpha", "clip", "time_limit")}
     params |= {name: value for name, value in given.items() if value is not None}
     if settings.certify:
         params |= {"certify": True, "keep_proof": settings.keep_proof}
         params["time_limit"] = settings.time_limit or _PROOF_SECONDS
     return _with_groups(_with_columns(Plan(info, table, params), settings))
+
+
+def _check_loss(table: Table, settings: MethodSettings) -> None:
+    """Refuse a loss that the target, the categories or a proof do not allow."""
+    loss = settings.loss
+    if loss == "logistic" and table.task == "regression":
+        raise InputError(
+            f"{setting('loss', loss)} is for classes and labels, but the target holds numbers: "
+            f"take {setting('loss', 'squared')}, or {setting('task', 'classification')} if they "
+            "are classes."
+        )
+    if loss == "l21" and table.groups:
+        raise InputError(
+            f"{setting('loss', loss)} has no groups, and {quoted(list(table.groups))} is encoded "
+            f"as one: take another loss, or leave the column out with {setting('drop')}."
+        )
 
 
 def _with_columns(plan: Plan, settings: MethodSettings) -> Plan:

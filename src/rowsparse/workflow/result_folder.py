@@ -21,6 +21,7 @@ _RESULTS = (
         for name in ("comparison", "features", "path", "predictions")
         for kind in ("csv", "xlsx")
     ),
+    "figures",
     "model.json",
     "reduced.*",
     "report.html",
@@ -62,6 +63,12 @@ def check_folder(out: Path, table: Path, *, force: bool) -> None:
         raise InputError(
             f"The results would overwrite the table {shown(str(table))}: choose another folder "
             f"with {setting('out')}."
+        )
+    foreign = [path for path in (out / "figures").glob("*") if path.suffix != ".svg"]
+    if foreign:
+        raise InputError(
+            f"The folder {shown(str(out / 'figures'))} holds {shown(foreign[0].name)}, which is no "
+            f"figure of an earlier run: choose another folder with {setting('out')}."
         )
     if earlier and not force:
         raise InputError(
@@ -129,6 +136,14 @@ def _concerned(error: OSError, stage: Path | None, out: Path) -> Path | None:
     return out / path.relative_to(stage) if path.is_relative_to(stage) else None
 
 
+def _remove(path: Path) -> None:
+    """Remove a file, or a folder of figures."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
 def _publish(stage: Path, out: Path) -> None:
     """Move all files of the hidden folder; put the earlier ones back if one cannot be moved."""
     if not out.exists():
@@ -146,7 +161,7 @@ def _publish(stage: Path, out: Path) -> None:
     except BaseException:
         for path in new:
             if not path.exists():
-                (out / path.name).unlink()
+                _remove(out / path.name)
         for path in earlier.iterdir():
             path.rename(out / path.name)
         raise

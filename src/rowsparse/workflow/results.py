@@ -10,7 +10,9 @@ from rowsparse._arrays import Array, Index
 if TYPE_CHECKING:
     from rowsparse.certificate import Proof
     from rowsparse.evaluation import SelectionCurve
+    from rowsparse.workflow.class_scores import ClassScore
     from rowsparse.workflow.model import SavedModel
+    from rowsparse.workflow.univariate import UnivariateTests
 
 __all__ = [
     "Alternative",
@@ -92,13 +94,19 @@ class RankedFeature:
     frequency_interval : tuple of float or None
         Its 95 % confidence interval.
     speaks_for : str
-        The class or target with the largest coefficient (or the largest mean, for methods
-        without coefficients), and whether a higher value of the feature goes with a higher or
-        a lower one; empty if there is no effect.
+        What a high value speaks for by the largest coefficient (or the largest mean, for methods
+        without coefficients): a class or label, "against" one, or a higher or lower number; empty
+        if there is no effect.
     coefficients : tuple of float
         One for each class or target, per standard deviation of the feature; empty if none.
     is_forced : bool
         Whether it had to be selected (``include``); then it has no frequency.
+    p_value, fdr : float or None
+        Of the feature by itself, see :class:`rowsparse.workflow.univariate.UnivariateTests`.
+    effect : float or None
+        How much higher it is in ``effect_in``, or its correlation with that.
+    effect_in : str
+        The class, label or target.
     """
 
     rank: int
@@ -110,6 +118,10 @@ class RankedFeature:
     speaks_for: str = ""
     coefficients: tuple[float, ...] = ()
     is_forced: bool = False
+    p_value: float | None = None
+    fdr: float | None = None
+    effect: float | None = None
+    effect_in: str = ""
 
 
 @dataclass(frozen=True)
@@ -170,12 +182,14 @@ class Distribution:
     """How a selected feature is distributed in each class.
 
     ``groups`` are names of classes (or thirds of a number: low, middle, high), ``quantiles`` has
-    a row for each with the 5, 25, 50, 75 and 95 % points, in the units of the data.
+    a row for each with the 5, 25, 50, 75 and 95 % points, in the units of the data. ``shares`` has
+    the share of ones in each group of a feature of 0 and 1, and is empty otherwise.
     """
 
     feature: str
     groups: tuple[str, ...]
     quantiles: Array
+    shares: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -297,6 +311,10 @@ class SelectionResult:
         The selection with a linear model, for other tables.
     holdout : HoldoutScore or None
         The score of that model on a table that took no part.
+    class_scores : tuple of ClassScore
+        One for each class or label.
+    tests : UnivariateTests or None
+        Of every feature of the table by itself; None with too few samples.
     """
 
     data: DataSummary
@@ -331,6 +349,8 @@ class SelectionResult:
     verdict: Verdict | None = None
     model: SavedModel | None = None
     holdout: HoldoutScore | None = None
+    class_scores: tuple[ClassScore, ...] = ()
+    tests: UnivariateTests | None = None
     covariates: tuple[RankedFeature, ...] = ()
     covariate_score: float = float("nan")
 
@@ -339,7 +359,9 @@ class SelectionResult:
 class ComparisonResult:
     """Result of :func:`rowsparse.workflow.compare.compare`.
 
-    ``verdict`` is on the highest mean score; None if every method failed.
+    ``verdict`` is on the best mean score; None if every method failed. ``names`` are those of all
+    features, and ``baseline_score`` and ``chance_score`` the scores of the first judge with all
+    features and without any, on the same folds.
     """
 
     data: DataSummary
@@ -349,6 +371,9 @@ class ComparisonResult:
     seconds: dict[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     verdict: Verdict | None = None
+    names: tuple[str, ...] = ()
+    baseline_score: float = float("nan")
+    chance_score: float = float("nan")
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,10 @@ from rowsparse._arrays import Index
 from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._threads import one_blas_thread
 from rowsparse.selectors import StabilitySelection, stability
+from rowsparse.workflow.class_scores import class_scores
 from rowsparse.workflow.cross_validation import (
     Validation,
+    check_folds,
     confusion,
     cross_validate,
     score_metric,
@@ -53,6 +55,7 @@ from rowsparse.workflow.run_log import (
 from rowsparse.workflow.settings import SelectSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.threads import thread_backend, thread_count
+from rowsparse.workflow.univariate import univariate
 from rowsparse.workflow.verdict import imbalance_warning
 
 __all__ = ["select"]
@@ -93,8 +96,9 @@ def select(
         plan.check(settings.k)
     if settings.image_shape is not None:
         _check_image(settings.image_shape, table.X.shape[1])
-    score_metric(table, settings.metric)  # refused before anything is computed
+    metric = score_metric(table, settings.metric)
     splits = table_folds(table, settings) if settings.cv else []
+    check_folds(table, splits, metric)
     run = _Run(plan, settings, splits, progress)
     with one_blas_thread(not table.is_large):
         result = run.result()
@@ -187,7 +191,8 @@ class _Run:
             self.progress("Describing the features")
             units = units_of(table.X)
             among, alternatives = correlations(table, order, units, beside)
-            features = ranked(table, selector, order, units, resampled, plan.forced)
+            tests = univariate(table)
+            features = ranked(table, selector, order, units, resampled, plan.forced, tests)
             covariates = ranked(table, selector, beside, units) if beside.size else ()
             spread = distributions(table, order)
         model = self.model(selector, np.concatenate([order, beside]))
@@ -230,6 +235,10 @@ class _Run:
             n_forced=plan.n_forced,
             verdict=verdict,
             model=model,
+            tests=tests,
+            class_scores=()
+            if validation is None
+            else class_scores(table, self.splits, validation, count),
         )
 
     def warn(self, sentence: str) -> None:
@@ -308,7 +317,8 @@ class _Run:
         """The linear model on the selected features, fitted to all samples."""
         try:
             with self.timer.step("model"):
-                return fit_model(self.plan.table, selector, order, self.plan.name)
+                metric = score_metric(self.plan.table, self.settings.metric)
+                return fit_model(self.plan.table, selector, order, self.plan.name, metric)
         except ValueError as error:
             self.warn(f"No model is saved: {one_line(error)}")
             return None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rowsparse._parameters import Number, OneOf
+from rowsparse.selectors.topk.losses import LOSSES, PATH_LOSSES
 from rowsparse.workflow.messages import InputError, check_setting, setting
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
 _IMPUTE = ("median", "mean", "most_frequent")
 _POSITIVE = Number(low=1, integer=True)
 _RIDGE = Number(low=0, optional=True)
+_LOSS, _PATH_LOSS = OneOf(LOSSES, optional=True), OneOf(PATH_LOSSES, optional=True)
 _CLIP = Number(low=0, low_open=True, optional=True)
 
 
@@ -129,7 +131,7 @@ class MethodSettings:
     ----------
     method : str, default="topk"
         Name of a selector, as in :func:`rowsparse.list_selectors`.
-    certify, keep_proof, time_limit, alpha, clip
+    certify, keep_proof, time_limit, loss, alpha, clip
         As in :class:`rowsparse.TopK`; with ``certify``, ``time_limit`` is 10 seconds by default.
     include, exclude : str, optional
         Columns that must, or must not, be selected: names or patterns with commas between.
@@ -141,6 +143,7 @@ class MethodSettings:
     certify: bool = False
     keep_proof: bool = False
     time_limit: float | None = None
+    loss: str | None = None
     alpha: float | None = None
     clip: float | None = None
     include: str | None = None
@@ -148,6 +151,7 @@ class MethodSettings:
     adjust: str | None = None
 
     def __post_init__(self) -> None:
+        check_setting("loss", self.loss, _LOSS)
         check_setting("alpha", self.alpha, _RIDGE)
         check_setting("clip", self.clip, _CLIP)
         check_setting("time_limit", self.time_limit, Number(low=0, low_open=True, optional=True))
@@ -203,6 +207,8 @@ class CompareSettings(EvaluationSettings):
         Numbers of features.
     methods : tuple of str, optional
         Names of selectors, or ``("all",)``; None takes a few quick ones.
+    loss : str, optional
+        What TopK minimises, if it is among the methods; as in :class:`rowsparse.TopK`.
     adjust : str, optional
         Columns that are in every model, and do not count as features; methods that cannot include
         columns select among the others, and the judges get both.
@@ -213,10 +219,12 @@ class CompareSettings(EvaluationSettings):
 
     k: tuple[int, ...]
     methods: tuple[str, ...] | None = None
+    loss: str | None = None
     adjust: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_setting("loss", self.loss, _LOSS)
         for k in self.k:
             check_setting("k", k, _POSITIVE)
         if self.methods is not None and not self.methods:
@@ -239,6 +247,7 @@ class PathSettings(EvaluationSettings):
     """
 
     k_max: int = 30
+    loss: str | None = None
     alpha: float | None = None
     clip: float | None = None
     include: str | None = None
@@ -248,5 +257,6 @@ class PathSettings(EvaluationSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_setting("k_max", self.k_max, _POSITIVE)
+        check_setting("loss", self.loss, _PATH_LOSS)
         check_setting("alpha", self.alpha, _RIDGE)
         check_setting("clip", self.clip, _CLIP)

@@ -88,7 +88,8 @@ class StreamedSelection:
         features = []
         for feature in result.features:
             j = self.places[feature.name]
-            known: dict[str, Any] = {"index": j}
+            # The table has the selected columns alone, so that nothing is known of all features.
+            known: dict[str, Any] = {"index": j, "p_value": None, "fdr": None, "effect": None}
             if self.stability is not None:
                 known["frequency"] = float(self.stability.frequencies_[j])
                 known["frequency_interval"] = tuple(self.stability.frequency_intervals_[j].tolist())
@@ -120,6 +121,9 @@ class StreamedSelection:
             curve=self.curve,
             k_was_chosen=self.curve is not None,
             objective=self.objective,
+            # The table has the selected columns alone: no score with all features is known.
+            baseline_score=float("nan"),
+            tests=None,
             warnings=(*result.warnings, *([] if np.isnan(result.score) else [warning])),
         )
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import stdtrit
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from rowsparse._arrays import Array, Index
-from rowsparse.evaluation import prediction_scores
+from rowsparse.evaluation import Predictions, is_better_low, predict, prediction_score
 from rowsparse.workflow.messages import shown
 from rowsparse.workflow.results import Verdict
 from rowsparse.workflow.table import Table
@@ -22,11 +20,17 @@ _EXTREME = 10
 _CONFIDENCE = 0.95
 
 
-def guess(table: Table, train: Index, test: Index) -> Any:
-    """What is predicted without any feature: the commonest class, or the mean."""
-    model = DummyRegressor() if table.task == "regression" else DummyClassifier()
-    blind = np.zeros((table.X.shape[0], 1))
-    return model.fit(blind[train], table.y[train]).predict(blind[test])
+def guess(table: Table, train: Index, test: Index) -> Predictions:
+    """What is predicted without any feature: the commonest class, or the mean.
+
+    The probabilities of the classes are their shares, and all labels have the same value.
+    """
+    blind, y = np.zeros((table.X.shape[0], 1)), table.y[train]
+    if table.task != "classification":
+        model = DummyRegressor() if table.task == "regression" else DummyClassifier()
+        answers = model.fit(blind[train], y).predict(blind[test])
+        return Predictions(answers, np.zeros(answers.shape))
+    return predict(DummyClassifier().fit(blind[train], y), blind[test], table.task)
 
 
 def imbalance_warning(table: Table) -> str | None:
@@ -59,10 +63,11 @@ def compare_with_guessing(
     Bengio (2003), as training samples are shared among the folds.
     """
     guessed = [
-        prediction_scores(table.task, table.y[test], guess(table, train, test))[metric]
+        prediction_score(metric, table.task, table.y[test], guess(table, train, test))
         for train, test in splits
     ]
     gains = np.asarray(scores) - guessed
+    gains = -gains if is_better_low(metric) else gains
     m = len(splits)
     share = np.mean([test.size / train.size for train, test in splits])
     error = float(np.std(gains, ddof=1) * np.sqrt(1 / m + share))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rowsparse._files import write_whole
+from rowsparse.evaluation import Record
 from rowsparse.workflow.cells import looks_numeric
 from rowsparse.workflow.excel import write_excel
 from rowsparse.workflow.model import MODEL_FILE, SavedModel
@@ -55,8 +56,10 @@ def write_selection(out: Path, result: SelectionResult, kind: str = "csv") -> li
 
     The model is for :class:`rowsparse.workflow.model.SavedModel`.
     """
-    header = ["rank", "feature", "column", "score", "frequency"]
-    header += ["frequency_low", "frequency_high", "speaks_for", "forced"]
+    header = ["rank", "feature", "column", "score", "selected_in"]
+    header += ["selected_in_low", "selected_in_high", "speaks_for", "forced"]
+    tests = result.tests
+    header += ["p_value", "fdr", "effect", "effect_is", "effect_in"] if tests else []
     width = max((len(feature.coefficients) for feature in result.features), default=0)
     names = result.data.classes if len(result.data.classes) == width else result.data.targets
     has_names = len(names) == width
@@ -66,6 +69,9 @@ def write_selection(out: Path, result: SelectionResult, kind: str = "csv") -> li
         low, high = feature.frequency_interval or (None, None)
         row = [feature.rank, feature.name, feature.index, feature.score, feature.frequency]
         row += [low, high, feature.speaks_for, "yes" if feature.is_forced else "no"]
+        if tests:
+            row += [feature.p_value, feature.fdr, feature.effect]
+            row += [tests.effect_name, feature.effect_in]
         rows.append([*row, *feature.coefficients] if has_names else row)
     proof = result.certificate
     record = {
@@ -94,6 +100,14 @@ def write_selection(out: Path, result: SelectionResult, kind: str = "csv") -> li
         "holdout": result.holdout and asdict(result.holdout),
         "curve": result.curve and asdict(result.curve),
         "confusion": result.confusion and asdict(result.confusion),
+        "class_scores": [asdict(one) for one in result.class_scores],
+        "tests": tests
+        and {
+            "test": tests.test,
+            "effect_is": tests.effect_name,
+            "n_features": tests.p.size,
+            "n_with_fdr_of_5_percent": tests.count(),
+        },
         "alternatives": {
             feature.name: [asdict(other) for other in others]
             for feature, others in zip(result.features, result.alternatives, strict=True)
@@ -138,12 +152,14 @@ def applied_text(
 def write_comparison(out: Path, result: ComparisonResult, kind: str = "csv") -> list[Path]:
     """Write comparison.csv, with a row for each method, k, judge and fold, and result.json."""
     curve = result.curve
-    rows = [record.flat() for record in curve.records]
+    rows = [record.flat() | {"support": _named(result.names, record)} for record in curve.records]
     header = list(dict.fromkeys(key for row in rows for key in row))
     cells = ([row.get(key) for key in header] for row in rows)
     means = {what: curve.mean(what) for what in (*curve.metrics, "redundancy", "seconds")}
     record = {
         "judge": curve.estimators[0],
+        "baseline_score": result.baseline_score,
+        "chance_score": result.chance_score,
         "verdict": result.verdict and asdict(result.verdict),
         "results": [
             {
@@ -158,6 +174,11 @@ def write_comparison(out: Path, result: ComparisonResult, kind: str = "csv") -> 
         ],
     }
     return [_table(out / f"comparison.{kind}", header, cells), _json(out, result, record)]
+
+
+def _named(names: tuple[str, ...], record: Record) -> str:
+    """The selected features as a list of names."""
+    return json.dumps([names[j] for j in record.support], ensure_ascii=False)
 
 
 def write_path(out: Path, result: PathResult, kind: str = "csv") -> list[Path]:

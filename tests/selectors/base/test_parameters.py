@@ -139,7 +139,7 @@ def test_nothing_is_taken_for_true_or_false(cls, name, value):
         ("random_state", np.random.default_rng(0), "random_state must be an integer from 0"),
         ("class_weight", "heavy", "class_weight must be 'balanced', a dict, or None; got 'heavy'."),
         ("class_weight", [1.0, 2.0], "class_weight must be 'balanced', a dict, or None"),
-        ("alpha", -1, r"alpha must be a number of at least 0; got -1\.$"),
+        ("alpha", -1, r"alpha must be a number of at least 0, or 'auto'; got -1\.$"),
     ],
 )
 def test_shared_parameters_are_refused_alike(name, value, words):

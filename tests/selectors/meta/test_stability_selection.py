@@ -23,7 +23,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from rowsparse import Moments, StabilitySelection, TopK, TopKCV, stability
-from rowsparse.selectors.meta.stability_selection import draw_groups
 from tests.selectors.cases import classes_of_two, numbers_of_three
 
 
@@ -219,19 +218,6 @@ def test_subsamples_of_moments_are_choices_of_their_parts():
         selector.fit_moments(parts[:3])
     with pytest.raises(TypeError, match="has no fit_moments: RFE needs"):
         StabilitySelection(RFE(LinearRegression())).fit_moments(parts)
-
-
-def test_groups_are_drawn_together() -> None:
-    groups = np.repeat(np.arange(12), 5)
-    strata = np.repeat(np.arange(12) % 3, 5)
-    rng = np.random.RandomState(0)
-    for classes in (None, strata):
-        rows = draw_groups(groups, 0.5, classes, rng)
-        assert rows.size == 30
-        taken = np.bincount(groups[rows], minlength=12)
-        assert set(taken.tolist()) == {0, 5}
-        if classes is not None:
-            assert set(np.bincount(classes[rows]).tolist()) == {10}
 
 
 def test_groups_of_single_samples_are_samples() -> None:

@@ -179,7 +179,6 @@ def test_separated_classes_without_a_ridge_are_answered_with_a_warning():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"feature_groups": [0] * 4 + [1] * 6}, "feature_groups are for loss='squared'"),
         ({"gamma": 1.0}, "gamma is for loss='l21'"),
         ({"task": "regression"}, "loss='logistic' is for classes and labels"),
     ],
@@ -198,3 +197,19 @@ def test_separable_classes_without_a_ridge_stay_within_the_floats(seed):
     assert selector.support_[0]
     assert 0.0 <= selector.objective_ < 1e-9
     assert np.isfinite(selector.coef_).all()
+
+
+def test_groups_are_selected_as_wholes_and_by_name(cancer):
+    pd = pytest.importorskip("pandas")
+    X, y = cancer
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    groups = [["f0", "f2"], ["f1", "f3", "f4"]]
+    selector = topk(2, feature_groups=groups, include=["f4"], exclude=["f0"]).fit(frame, y)
+    chosen = selector.get_support(indices=True)
+    assert {1, 3, 4} <= set(chosen.tolist())
+    assert not np.isin([0, 2], chosen).any()
+    assert chosen.size == 4
+    _, objective = reference(X, y, chosen, 0.05)
+    assert selector.objective_ == pytest.approx(objective, rel=1e-8)
+    every = [reference(X, y, [1, 3, 4, j], 0.05)[1] for j in range(5, X.shape[1])]
+    assert objective == pytest.approx(min(every), rel=1e-8)

@@ -141,5 +141,13 @@ def test_a_logistic_path_is_the_logistic_topk_of_every_size(n_classes):
 def test_paths_are_for_two_losses_only():
     with pytest.raises(ValueError, match="loss must be"):
         topk_path(*load_iris(return_X_y=True), 2, loss="l21")
-    with pytest.raises(ValueError, match="feature_groups are for loss='squared'"):
-        topk_path(*load_iris(return_X_y=True), 2, loss="logistic", feature_groups=[0, 0, 1, 1])
+
+
+def test_a_logistic_path_over_groups_is_that_of_topk():
+    X, y = load_iris(return_X_y=True)
+    options = {"loss": "logistic", "feature_groups": [0, 1, 0, 2], "random_state": 0}
+    path = topk_path(X, y, 2, **options)
+    for k, support, objective in zip(path.ks, path.supports, path.objectives, strict=True):
+        topk = TopK(int(k), **options).fit(X, y)
+        np.testing.assert_array_equal(support, topk.get_support(indices=True))
+        assert objective == pytest.approx(topk.objective_, rel=1e-7)

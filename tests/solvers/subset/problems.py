@@ -126,7 +126,17 @@ def logistic_rules(problem, k, include=(), exclude=()):
 
 
 def searched_logistic(
-    loss, k, *, ridge=1.0, include=(), exclude=(), n_restarts=20, seed=0, n_jobs=None, **options
+    loss,
+    k,
+    *,
+    ridge=1.0,
+    include=(),
+    exclude=(),
+    groups=None,
+    n_restarts=20,
+    seed=0,
+    n_jobs=None,
+    **options,
 ):
     """``search_logistic`` with the settings of a test filled up."""
     options = {"deadline": Deadline(None), **options}
@@ -136,6 +146,7 @@ def searched_logistic(
         ridge=ridge,
         include=include,
         exclude=exclude,
+        groups=groups,
         n_restarts=n_restarts,
         seed=seed,
         n_jobs=n_jobs,

@@ -55,10 +55,10 @@ def test_rows_computed_ahead_save_passes_and_change_no_pick(monkeypatch):
     Y = X[:, :30] @ rng.standard_normal((30, 2)) + rng.standard_normal((80, 2))
     design, Y = design_of(X), Y - Y.mean(0)
     passes = []
-    single = type(design).gram_columns
+    single = type(design).held_gram_rows
     monkeypatch.setattr(
         type(design),
-        "gram_columns",
+        "held_gram_rows",
         lambda self, columns: passes.append(columns.size) or single(self, columns),
     )
     plain = forward(design, Y, 20)
@@ -73,12 +73,12 @@ def test_rows_are_no_longer_computed_ahead_once_few_were_used(monkeypatch):
     monkeypatch.setattr("rowsparse.solvers.subset.gram._AHEAD_ENTRIES", 0)
     X, _ = data(8, n=10, d=600)
     gram = GramRows(design_of(X))
-    scores = np.arange(600.0)
-    gram.fetch(3, scores)
+    best = lambda count: np.arange(600 - count, 600)  # noqa: E731
+    gram.fetch(3, best)
     assert sorted(gram._kept) == [3, *range(584, 600)]
     for p in (599, 598):
-        gram.fetch(p, scores)
-    gram.fetch(5, scores)
+        gram.fetch(p, best)
+    gram.fetch(5, best)
     assert 5 not in gram._kept
     np.testing.assert_allclose(gram.row(5), X.T @ X[:, 5], atol=1e-10)
 

@@ -146,7 +146,9 @@ def test_growing_shrinking_and_the_greedy_path_are_consistent():
 
 def test_a_path_reaches_the_optimum_of_every_size():
     loss = logistic_loss(11, n=25, d=7, c=2)
-    points = solve_logistic_path(loss, 5, ridge=0.3, include=[6], exclude=[0], n_restarts=2, seed=0)
+    points = solve_logistic_path(
+        loss, 5, ridge=0.3, include=[6], exclude=[0], groups=None, n_restarts=2, seed=0
+    )
     assert [point.k for point in points] == [1, 2, 3, 4, 5]
     for point in points:
         best = best_of_all(loss, point.k, 0.3, [6], [0])

@@ -78,7 +78,7 @@ def test_duplicates_add_nothing_without_a_ridge():
 def test_a_pool_equals_the_columns_of_the_design_dense_or_sparse():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((20, 9)) * (rng.uniform(size=(20, 9)) < 0.4)
-    h, M = rng.uniform(size=20), rng.standard_normal((20, 3))
+    H, M = rng.uniform(size=(20, 2)), rng.standard_normal((20, 3))
     for data in (X, sp.csc_array(X)):
         design = make_design(data, center=True, scale=True)[0]
         whole = AllColumns(design)
@@ -88,6 +88,6 @@ def test_a_pool_equals_the_columns_of_the_design_dense_or_sparse():
         assert pool.extended(np.array([8])) is pool
         np.testing.assert_array_equal(pool.places(np.array([7, 2])), [2, 0])
         at = pool.features
-        np.testing.assert_allclose(pool.products(M), whole.products(M)[at], atol=1e-12)
-        np.testing.assert_allclose(pool.squares(h), whole.squares(h)[at], atol=1e-12)
+        np.testing.assert_allclose(pool.products(M), whole.products(M)[:, at], atol=1e-12)
+        np.testing.assert_allclose(pool.squares(H), whole.squares(H)[:, at], atol=1e-12)
         np.testing.assert_allclose(pool.take(np.array([1])), whole.take(np.array([3])))

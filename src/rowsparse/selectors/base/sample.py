@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace
 from sklearn.utils.validation import validate_data
 
-from rowsparse._arrays import Array
+from rowsparse._arrays import Array, Index, on_device, to_device, to_host
 from rowsparse._compat import iteration_monitor
 from rowsparse._validation import (
     check_finite_columns,
@@ -18,6 +19,7 @@ from rowsparse._validation import (
     resolve_count,
 )
 from rowsparse.design import Design, Units, make_design
+from rowsparse.selectors.base.device import as_floats, checked_device_array
 from rowsparse.selectors.base.messages import warn_user
 from rowsparse.solvers.solution import Monitor
 from rowsparse.targets import (
@@ -38,7 +40,8 @@ class Sample:
     Attributes
     ----------
     X : array or sparse matrix of shape (n, d)
-        As given, finite, float32 or float64; sparse data by rows or by columns.
+        As given, finite, float32 or float64; sparse data by rows or by columns; arrays of other
+        libraries where they are.
     targets : Targets or None
         None where the method needs no targets and got none.
     weights : array of shape (n,) or None
@@ -70,7 +73,7 @@ class Sample:
         )
         if not design.column_norms().any():
             values = self.X.data if sp.issparse(self.X) else self.X
-            largest = float(abs(values).max()) if values.shape[0] else 0.0
+            largest = float(array_namespace(values).max(abs(values))) if values.shape[0] else 0.0
             if 0.0 < largest < np.finfo(np.float64).tiny:
                 raise ValueError("X is too small to compute with: multiply it by a power of ten.")
             raise ValueError(ALL_CONSTANT)
@@ -88,13 +91,19 @@ def read_sample(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> Sam
     if weights is not None and np.any(weights == 0):
         # A weight of zero has to give the same result as dropping the sample.
         kept = np.flatnonzero(weights)
-        X, weights = X[kept], weights[kept]
+        X, weights = _rows(X, kept), weights[kept]
         y = None if y is None else y[kept]
     targets = None if y is None else _encoded(selector, y)
     if targets is not None:
         weights = combine_weights(targets, weights, getattr(selector, "class_weight", None))
     k = selector._number_to_select(X.shape[1])
     return Sample(X, targets, weights, k, iteration_monitor(selector))
+
+
+def _rows(X: Any, rows: Index) -> Any:
+    if on_device(X):
+        return array_namespace(X).take(X, to_device(rows, X), axis=0)
+    return X[rows]
 
 
 def require_targets(selector: Any, y: Any) -> None:
@@ -107,7 +116,13 @@ def require_targets(selector: Any, y: Any) -> None:
 
 
 def validated_data(selector: Any, X: Any) -> Any:
-    """X as a finite float array or sparse matrix; sets ``n_features_in_`` of the selector."""
+    """X as a finite float array or sparse matrix; sets ``n_features_in_`` of the selector.
+
+    An array on a device stays there; a tensor in host memory is read in place.
+    """
+    if on_device(X):
+        return as_floats(checked_device_array(selector, X, reset=True))
+    X = to_host(X)
     check_numeric_columns(X)
     try:
         validated = validate_data(

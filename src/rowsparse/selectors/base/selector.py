@@ -10,8 +10,6 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._compat import CallbackSupportMixin, finish_callbacks, with_callbacks
@@ -24,55 +22,12 @@ from rowsparse.selectors.base.problem import LinearProblem, linear_problem, why_
 from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.sample import ALL_CONSTANT, Sample, number_to_select, read_sample
 from rowsparse.selectors.base.state import forget_last_fit, unchanged_on_error
+from rowsparse.selectors.base.support import SupportMixin
 from rowsparse.solvers.filters.relevance import AGGREGATES
 from rowsparse.solvers.solution import Solution, ranking_from_scores, relative_gap
 from rowsparse.streams import RowBlocks
-from rowsparse.streams.dask_partitions import is_dask, selected_columns
-from rowsparse.targets import TASKS, Targets
-
-
-class SupportMixin(SelectorMixin):  # type: ignore[misc]
-    """A selector whose choice is the mask ``support_``."""
-
-    # What the method accepts as targets, and whether it needs any.
-    tasks: ClassVar[tuple[str, ...]] = TASKS[1:]
-    supervised: ClassVar[bool] = True
-
-    support_: Mask
-
-    @property
-    def _requires_targets(self) -> bool:
-        """Whether y may not be None, with the present parameters."""
-        return self.supervised
-
-    def _get_support_mask(self) -> Mask:
-        check_is_fitted(self, "support_")
-        return np.asarray(self.support_)
-
-    def transform(self, X: Any) -> Any:
-        """The selected columns of X; those of a dask collection are computed when it is.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            Samples with the columns that were fitted; or a dask array or dataframe.
-
-        Returns
-        -------
-        array of shape (n_samples, n_selected_features)
-        """
-        if is_dask(X):
-            names = getattr(self, "feature_names_in_", None)
-            return selected_columns(X, self.get_support(), names)
-        return super().transform(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = self._requires_targets
-        tags.target_tags.multi_output = self.tasks != ("classification",)
-        tags.target_tags.single_output = True
-        return tags
+from rowsparse.streams.dask_partitions import is_dask
+from rowsparse.targets import Targets
 
 
 class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
@@ -159,6 +114,7 @@ class LinearSelector(BaseSelector):
     tuples of attribute names.
     """
 
+    takes_device_arrays: ClassVar[bool] = True
     # The solver may return fewer than k non-zero rows, because a penalty decides their number.
     may_have_fewer_rows: ClassVar[bool] = False
     # If this parameter is not None, the solution (and so the ranking) does not depend on k.
@@ -181,9 +137,10 @@ class LinearSelector(BaseSelector):
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            Training data. float32 and sparse data are used as they are. Selectors with
-            ``fit_moments`` also take :class:`RowBlocks`, which bring their own y, and dask
-            arrays and dataframes, with y and weights of the same partitions of rows.
+            Training data. float32 and sparse data are used as they are, and so are torch tensors
+            and CuPy arrays on a GPU. Selectors with ``fit_moments`` also take
+            :class:`RowBlocks`, which bring their own y, and dask arrays and dataframes, with y
+            and weights of the same partitions of rows.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Class labels, 0/1 label indicators (dense or sparse), or numbers.
         sample_weight : array-like of shape (n_samples,), optional

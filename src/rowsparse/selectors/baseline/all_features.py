@@ -42,6 +42,7 @@ class AllFeatures(ScoreSelector):
     """
 
     supervised: ClassVar[bool] = False
+    takes_device_arrays: ClassVar[bool] = True
     allowed: ClassVar[Allowed] = {"n_features_to_select": Anything()}
 
     def __init__(self, n_features_to_select: Any = None, *, task: str = "auto") -> None:

@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index, Mask, to_host
 from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Anything, Number, Several
 from rowsparse.deep.torch_tools import (
     Backend,
     import_torch,
-    on_host,
     resolve_device,
     varying_columns,
 )
@@ -85,7 +84,7 @@ class DeepSelector(ScoreSelector):
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         torch = import_torch(type(self).__name__)
         self.device_ = resolve_device(torch, self.device, X)
-        return super()._read(on_host(torch, X), on_host(torch, y), sample_weight)
+        return super()._read(to_host(X), y, sample_weight)
 
     def _network_data(self, sample: Sample) -> NetworkData:
         _, units = sample.design(center=True, scale=bool(self.standardize))

@@ -98,6 +98,7 @@ class FStatistic(FromMoments, WeightedScoreSelector):
     (array([2, 3]), array([ 119.,   49., 1180.,  960.]))
     """
 
+    takes_device_arrays: ClassVar[bool] = True
     needs_products = False
 
     allowed: ClassVar[Allowed] = {"multilabel": OneOf(("joint", "binary_relevance"))}
@@ -223,6 +224,7 @@ class FisherScore(FromMoments, WeightedScoreSelector):
     array([ 1.62,  0.67, 16.06, 13.06])
     """
 
+    takes_device_arrays: ClassVar[bool] = True
     tasks: ClassVar[tuple[str, ...]] = ("classification", "multilabel")
     needs_products = False
 
@@ -308,6 +310,7 @@ class TTest(FromMoments, WeightedScoreSelector):
     array([10.5,  9.5, 39.5, 34.1])
     """
 
+    takes_device_arrays: ClassVar[bool] = True
     tasks: ClassVar[tuple[str, ...]] = ("classification", "multilabel")
     needs_products = False
 

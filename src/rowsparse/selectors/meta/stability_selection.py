@@ -17,16 +17,18 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import validate_data
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index, Mask, to_host
 from rowsparse._parameters import Allowed, Number, Such
 from rowsparse._validation import check_not_masked
 from rowsparse.moments import Moments
 from rowsparse.moments.parts import merged
+from rowsparse.selectors.base.device import refuse_device_arrays
 from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import COUNT, check_parameters
 from rowsparse.selectors.base.sample import number_to_select
-from rowsparse.selectors.base.selector import SupportMixin
+from rowsparse.selectors.base.support import SupportMixin
 from rowsparse.selectors.meta.stability_measure import stability, wilson_interval
+from rowsparse.selectors.meta.subsamples import draw, draw_groups
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.streams.passes import gather_parts
 from rowsparse.streams.row_blocks import as_row_blocks
@@ -167,12 +169,16 @@ class StabilitySelection(
         self
         """
         self._check()
-        blocks = as_row_blocks(X, y, fit_params.get("sample_weight"))
+        weights = fit_params.get("sample_weight")
+        others = {name: v for name, v in fit_params.items() if name != "sample_weight"}
+        blocks = as_row_blocks(X, y, weights, groups=groups, **others)
         if blocks is not None:
             task = getattr(self._inner, "task", "auto")
             self.fit_moments(gather_parts(blocks, task, _STREAMED_PARTS))
             self.n_passes_ = 1
             return self
+        refuse_device_arrays(self, X)
+        X = to_host(X)
         fit_params = {name: value for name, value in fit_params.items() if value is not None}
         if get_config()["enable_metadata_routing"] and fit_params:
             fit_params = dict(process_routing(self, "fit", **fit_params).selector.fit)
@@ -275,48 +281,6 @@ class StabilitySelection(
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.target_tags = inner.target_tags
         return tags
-
-
-def draw(n: int, share: float, strata: Index | None, rng: np.random.RandomState) -> Index:
-    """Rows of a subsample, sorted; the strata keep their shares, to within one sample.
-
-    >>> draw(6, 0.5, np.array([0, 0, 1, 0, 0, 1]), np.random.RandomState(0)).size
-    3
-    """
-    size = min(max(2, round(share * n)), n)
-    if strata is None:
-        return np.sort(rng.permutation(n)[:size])
-    counts = np.bincount(strata)
-    wanted = counts * (size / n)
-    quota = np.floor(wanted).astype(np.intp)
-    if np.count_nonzero(quota == 0) + quota.sum() <= size:
-        quota = np.maximum(quota, 1)  # no class goes missing
-    lacking = rng.permutation(counts.size)
-    lacking = lacking[np.argsort((quota - wanted)[lacking], kind="stable")]
-    quota[lacking[: size - quota.sum()]] += 1
-    parts = [
-        rng.permutation(np.flatnonzero(strata == code))[:most]
-        for code, most in enumerate(quota.tolist())
-    ]
-    return np.sort(np.concatenate(parts))
-
-
-def draw_groups(
-    groups: Any, share: float, strata: Index | None, rng: np.random.RandomState
-) -> Index:
-    """Rows of a share of the groups, sorted; a group is in the stratum of most of its rows.
-
-    >>> draw_groups(["a", "b", "a", "c", "b", "d"], 0.5, None, np.random.RandomState(0))
-    array([3, 5])
-    """
-    names, codes = np.unique(np.asarray(groups), return_inverse=True)
-    if strata is not None:
-        counts = np.zeros((names.size, int(strata.max()) + 1), dtype=np.intp)
-        np.add.at(counts, (codes, strata), 1)
-        # Numbered anew, as no group may be in the stratum of a rare class.
-        strata = np.unique(counts.argmax(axis=1), return_inverse=True)[1]
-    chosen = draw(names.size, share, strata, rng)
-    return np.flatnonzero(np.isin(codes, chosen))
 
 
 def _checked(selector: Any, X: Any, y: Any) -> tuple[Any, Any, Index | None]:

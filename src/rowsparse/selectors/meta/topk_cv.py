@@ -12,15 +12,16 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from rowsparse._arrays import Array
+from rowsparse._arrays import Array, to_host
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
 from rowsparse.moments import Moments
 from rowsparse.moments.parts import merged
+from rowsparse.selectors.base.device import refuse_device_arrays
 from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.sample import require_targets, validated_data
-from rowsparse.selectors.base.selector import SupportMixin
 from rowsparse.selectors.base.state import fitted_attributes
+from rowsparse.selectors.base.support import SupportMixin
 from rowsparse.selectors.meta.cross_validation import (
     FoldData,
     FoldScorer,
@@ -31,9 +32,9 @@ from rowsparse.selectors.meta.cross_validation import (
     score_fold,
 )
 from rowsparse.selectors.meta.moments_validation import score_moments
+from rowsparse.selectors.topk.losses import ALPHA, PATH_LOSSES, effective_alpha
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, as_path
 from rowsparse.selectors.topk.path_problem import (
-    PATH_LOSSES,
     PathProblem,
     moments_path_problem,
     path_problem,
@@ -82,9 +83,9 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     k_max : int, optional
         The largest number of features to try. None tries 30, or all if there are fewer.
-    alpha : float, default=0.5
+    alpha : float or "auto", default="auto"
         Ridge, per sample, as in :class:`TopK`.
-    loss : {"squared", "logistic"}, default="squared"
+    loss : {"auto", "squared", "logistic"}, default="squared"
         As in :class:`TopK`.
     alphas : list of float, optional
         Ridges to choose from, instead of ``alpha``.
@@ -120,6 +121,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_features_, alpha_ : int, float
         What was chosen; with ``feature_groups``, the number of groups.
+    loss_ : str
+        The loss that took effect.
     cv_results_ : dict of arrays
         "n_features" and "alpha" of each candidate, "mean_test_score", "std_test_score" and
         "split0_test_score", ...; for rule "ebic" the values "ebic" in place of scores.
@@ -154,7 +157,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
 
     allowed: ClassVar[Allowed] = {
         "k_max": Number(low=1, integer=True, optional=True),
-        "alpha": Number(low=0.0),
+        "alpha": ALPHA,
         "loss": OneOf(PATH_LOSSES),
         "alphas": Several(Number(low=0.0), least=1, optional=True),
         "cv": Such("an integer of at least 2, a splitter, an iterable", _is_cv, optional=True),
@@ -169,7 +172,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self,
         k_max: int | None = None,
         *,
-        alpha: float = 0.5,
+        alpha: float | str = "auto",
         loss: str = "squared",
         alphas: Any = None,
         cv: Any = 5,
@@ -226,17 +229,21 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         check_parameters(self)
-        blocks = as_row_blocks(X, y, sample_weight)
+        blocks = as_row_blocks(X, y, sample_weight, groups=groups)
         if blocks is not None:
-            self._check_parts(self.cv)
-            self.fit_moments(gather_parts(blocks, self.task, self.cv))
+            n_parts = 1 if self.rule == "ebic" else self.cv
+            if self.rule != "ebic":
+                self._check_parts(n_parts)
+            self.fit_moments(gather_parts(blocks, self.task, n_parts))
             self.n_passes_ = 1
             return self
         require_targets(self, y)
-        alphas = self._candidates()
+        refuse_device_arrays(self, X)
+        X = to_host(X)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        whole = self._topk(1, alphas[0], seed)
+        whole = self._topk(1, self.alpha, seed)
         prepared = path_problem(whole, X, y, sample_weight)
+        alphas = self._candidates(prepared.loss_name)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
@@ -267,7 +274,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         parts = [parts] if isinstance(parts, Moments) else list(parts)
         total = merged(parts)
-        alphas = self._candidates()
+        alphas = self._candidates("squared")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         selector = self._topk(1, alphas[0], seed)
         prepared = moments_path_problem(selector, total)
@@ -305,7 +312,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         found = {"cv_results_": results_table(scores, alphas, ks)}
         return int(ks[j]), float(alphas[i]), found
 
-    def _topk(self, k: int, alpha: float, seed: int) -> TopK:
+    def _topk(self, k: int, alpha: float | str, seed: int) -> TopK:
         """The selector for one k and alpha."""
         options: dict[str, Any] = {} if self.n_restarts is None else {"n_restarts": self.n_restarts}
         return TopK(
@@ -325,8 +332,9 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             **options,
         )
 
-    def _candidates(self) -> Array:
-        return np.array([self.alpha] if self.alphas is None else self.alphas, dtype=np.float64)
+    def _candidates(self, loss: str) -> Array:
+        only = [effective_alpha(self.alpha, loss)]
+        return np.array(only if self.alphas is None else self.alphas, dtype=np.float64)
 
     def _fold_scores(
         self, data: FoldData, alphas: Array, k_max: int, seed: int, groups: Any

@@ -59,6 +59,7 @@ def solve_logistic(
         ridge=ridge,
         include=asked.include,
         exclude=asked.exclude,
+        groups=asked.groups,
         n_restarts=n_restarts,
         seed=seed,
         n_jobs=certification.n_jobs,

@@ -10,7 +10,8 @@ import numpy as np
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._validation import check_choice, check_number
 from rowsparse.selectors.base.parameters import check_parameters, generator
-from rowsparse.selectors.topk.path_problem import PATH_LOSSES, PathProblem, path_problem
+from rowsparse.selectors.topk.losses import PATH_LOSSES, effective_alpha
+from rowsparse.selectors.topk.path_problem import PathProblem, path_problem
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.subset.path import PathPoint
 
@@ -82,7 +83,7 @@ def topk_path(
     y: Any,
     k_max: int,
     *,
-    alpha: float = 0.5,
+    alpha: float | str = "auto",
     loss: str = "squared",
     include: Any = None,
     exclude: Any = None,
@@ -110,7 +111,7 @@ def topk_path(
         The largest number of features, or of groups.
     alpha, include, exclude, feature_groups, fit_intercept, standardize, clip, task, class_weight
         As in :class:`TopK`.
-    loss : {"squared", "logistic"}, default="squared"
+    loss : {"auto", "squared", "logistic"}, default="squared"
         As in :class:`TopK`.
     n_restarts : int, default=2
         How often, for every k, some of the features are replaced to look for better ones.
@@ -153,7 +154,8 @@ def topk_path(
     check_choice("loss", loss, PATH_LOSSES)
     prepared = path_problem(selector, X, y, sample_weight)
     seed = int(generator(random_state).integers(2**31))
-    points = prepared.solve(alpha, prepared.largest(k_max), n_restarts=n_restarts, seed=seed)
+    ridge = effective_alpha(alpha, prepared.loss_name)
+    points = prepared.solve(ridge, prepared.largest(k_max), n_restarts=n_restarts, seed=seed)
     return as_path(prepared, points)
 
 

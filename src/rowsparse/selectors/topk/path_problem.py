@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.logistic import logistic_loss
+from rowsparse.selectors.topk.losses import effective_alpha, effective_loss
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.losses.logistic import LogisticLoss, VaryingLabels
 from rowsparse.solvers.losses.squared import least_squares_objective
@@ -29,8 +30,6 @@ from rowsparse.solvers.subset.search import search
 from rowsparse.streams.passes import gather
 from rowsparse.streams.row_blocks import as_row_blocks
 
-# The losses of TopK that have paths.
-PATH_LOSSES = ("squared", "logistic")
 # Default of the largest k.
 _K_MAX = 30
 # A loss below this share of that of no features is a perfect fit.
@@ -43,6 +42,7 @@ _FIT_TOL = 1e-9
 class PathProblem(ABC):
     """Data ready for searches over k, at any ridge; build it with :func:`path_problem`."""
 
+    loss_name: ClassVar[str]
     problem: LinearProblem
     constraints: Constraints
 
@@ -108,6 +108,7 @@ class PathProblem(ABC):
 class SquaredPathProblem(PathProblem):
     """The squared loss: centred targets ``Y``, their ``mean``, and the Gram form ``shared``."""
 
+    loss_name: ClassVar[str] = "squared"
     Y: Array
     mean: Array
     shared: GramProblem
@@ -129,7 +130,8 @@ class SquaredPathProblem(PathProblem):
         asked = self.constraints
         k = min(k, asked.n_units)
         asked.check(k)
-        shared = self.shared.with_ridge(self.problem.scaled("alpha", selector.alpha) * self.n)
+        alpha = self.problem.scaled("alpha", effective_alpha(selector.alpha, self.loss_name))
+        shared = self.shared.with_ridge(alpha * self.n)
         return search(
             shared.design,
             self.Y,
@@ -163,6 +165,7 @@ class SquaredPathProblem(PathProblem):
 class LogisticPathProblem(PathProblem):
     """The logistic loss of the ``labels`` that vary."""
 
+    loss_name: ClassVar[str] = "logistic"
     loss: LogisticLoss
     labels: VaryingLabels
 
@@ -173,6 +176,7 @@ class LogisticPathProblem(PathProblem):
             ridge=ridge,
             include=self.constraints.include,
             exclude=self.constraints.exclude,
+            groups=self.constraints.groups,
             n_restarts=n_restarts,
             seed=seed,
         )
@@ -219,7 +223,7 @@ def _path_problem(selector: TopK, sample: Sample | MomentsSample) -> PathProblem
     problem = selector._problem(sample)
     d, names = problem.design.shape[1], getattr(selector, "feature_names_in_", None)
     asked = Constraints.of(selector.include, selector.exclude, selector.feature_groups, d, names)
-    if selector.loss == "logistic":
+    if effective_loss(selector.loss, problem.targets.task) == "logistic":
         return LogisticPathProblem(problem, asked, *logistic_loss(problem))
     squared, mean = problem.squared()
     shared = GramProblem.of(squared.design, reduced_targets(squared.Y))

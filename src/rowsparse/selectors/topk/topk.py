@@ -23,6 +23,7 @@ from rowsparse.selectors.registry import register
 from rowsparse.selectors.topk.certification import Certification
 from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
 from rowsparse.selectors.topk.logistic import solve_logistic
+from rowsparse.selectors.topk.losses import ALPHA, LOSSES, effective_alpha, effective_loss
 from rowsparse.selectors.topk.solution import no_proof, solution_of
 from rowsparse.selectors.topk.wide_stream import fit_wide
 from rowsparse.solvers.l21.robust import robust_topk
@@ -54,17 +55,16 @@ class TopK(FromMoments, LinearSelector):
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all. With
         ``feature_groups``, how many groups.
-    alpha : float, default=0.5
+    alpha : float or "auto", default="auto"
         Ridge, per sample: the weight of ||W||_F^2, or with the logistic loss of half of it, is
         ``alpha`` times the sum of the sample weights. It counts on standardised columns unless
-        ``standardize=False``. The logistic loss usually wants less: try 0.125, and 0.005 for
-        word counts.
-    loss : {"squared", "l21", "logistic"}, default="squared"
+        ``standardize=False``. "auto" is 0.5 for the squared loss and 0.02 for the logistic one.
+    loss : {"auto", "squared", "l21", "logistic"}, default="squared"
         "l21" sums the norms of the residuals of the samples instead of their squares, which
         bounds the influence of outliers; it has no ridge. "logistic", for classes and labels,
         is the negative log-likelihood of logistic regression: of the second of two classes; of
-        several classes each against the rest, or of each label, summed. It has no
-        ``feature_groups``.
+        several classes each against the rest, or of each label, summed; "auto" is "logistic"
+        for them and "squared" for numbers.
     gamma : float, default=0.0
         For ``loss="l21"``: weight of the sum of the row norms of W.
     {constraints}
@@ -108,6 +108,8 @@ class TopK(FromMoments, LinearSelector):
         scale below these, how much it would fall with them.
     {model}
         With the logistic loss they are those of logistic regression, for two classes one row.
+    loss_, alpha_ : str and float
+        The loss and the ridge that took effect.
     {clip_limits}
     objective_ : float
         The objective at ``coef_``, of W in units of the standardised columns.
@@ -154,8 +156,8 @@ class TopK(FromMoments, LinearSelector):
     gap_attributes = ("gap_", "refit_gap_")
 
     allowed: ClassVar[Allowed] = {
-        "loss": OneOf(("squared", "l21", "logistic")),
-        "alpha": Number(low=0.0),
+        "loss": OneOf(LOSSES),
+        "alpha": ALPHA,
         "gamma": Number(low=0.0),
         "certify": Flag(),
         "keep_proof": Flag(),
@@ -166,7 +168,7 @@ class TopK(FromMoments, LinearSelector):
         self,
         n_features_to_select: int | float = 10,
         *,
-        alpha: float = 0.5,
+        alpha: float | str = "auto",
         loss: str = "squared",
         gamma: float = 0.0,
         include: Any = None,
@@ -210,8 +212,8 @@ class TopK(FromMoments, LinearSelector):
             raise ValueError("clip is for standardised columns: set standardize=True.")
         if self.loss != "l21" and self.gamma > 0:
             raise ValueError(f"gamma is for loss='l21': with loss={self.loss!r} use alpha.")
-        if self.loss != "squared" and self.feature_groups is not None:
-            raise ValueError("feature_groups are for loss='squared' only.")
+        if self.loss == "l21" and self.feature_groups is not None:
+            raise ValueError("feature_groups are not for loss='l21'.")
         if self.certify and (self.loss == "l21" or self.feature_groups is not None):
             raise ValueError(
                 "certify is for loss='squared' and loss='logistic' without feature_groups."
@@ -236,7 +238,8 @@ class TopK(FromMoments, LinearSelector):
         return number_to_select(self.n_features_to_select, n_groups, "groups")
 
     def _objective_power(self) -> int:
-        return 2 if self.loss == "squared" else 1
+        # "auto" is not the squared loss for classes, but these have no units.
+        return 2 if self.loss in ("auto", "squared") else 1
 
     def _dimensions(self) -> dict[str, Dimension]:
         return {"alpha": Dimension(x=2), "gamma": Dimension(x=1)}
@@ -245,21 +248,30 @@ class TopK(FromMoments, LinearSelector):
         d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)
         asked = Constraints.of(self.include, self.exclude, self.feature_groups, d, names)
         asked.check(problem.k)
-        if self.loss == "l21":
+        loss = effective_loss(self.loss, problem.targets.task)
+        alpha = effective_alpha(self.alpha, loss)
+        solution = self._solve_with(loss, alpha, problem, asked)
+        solution.attributes |= {"loss_": loss, "alpha_": problem.scaled("alpha", alpha)}
+        return solution
+
+    def _solve_with(
+        self, loss: str, alpha: float, problem: LinearProblem, asked: Constraints
+    ) -> Solution:
+        if loss == "l21":
             return self._solve_robust(problem, asked)
-        if self.loss == "logistic":
-            deadline = Deadline(self.time_limit)
+        certification = self._certification(loss, alpha)
+        if loss == "logistic":
             return solve_logistic(
                 problem,
                 asked,
-                alpha=self.alpha,
+                alpha=alpha,
                 n_restarts=self.n_restarts,
                 seed=int(generator(self.random_state).integers(2**31)),
-                certification=self._certification(deadline),
+                certification=certification,
             )
         centred, mean = problem.squared()
-        ridge = float(problem.scaled("alpha", self.alpha) * problem.n_samples)
-        solution = self._solve_squared(centred, asked, ridge)
+        ridge = float(problem.scaled("alpha", alpha) * problem.n_samples)
+        solution = self._solve_squared(centred, asked, ridge, certification)
         solution.b = mean
         return solution
 
@@ -280,9 +292,14 @@ class TopK(FromMoments, LinearSelector):
         solution.attributes |= no_proof(solution.objective)
         return solution
 
-    def _solve_squared(self, problem: LinearProblem, asked: Constraints, ridge: float) -> Solution:
+    def _solve_squared(
+        self,
+        problem: LinearProblem,
+        asked: Constraints,
+        ridge: float,
+        certification: Certification,
+    ) -> Solution:
         """The search on centred and weighted data, with the ridge in the units of the design."""
-        deadline = Deadline(self.time_limit)
         result = search(
             problem.design,
             problem.Y,
@@ -294,17 +311,16 @@ class TopK(FromMoments, LinearSelector):
             n_restarts=self.n_restarts,
             seed=int(generator(self.random_state).integers(2**31)),
             n_jobs=self.n_jobs,
-            deadline=deadline,
+            deadline=certification.deadline,
             monitor=problem.monitor,
         )
-        self._warn_if_perfect(problem, result)
-        certification = self._certification(deadline)
+        self._warn_if_perfect(problem, result, ridge)
         return solution_of(*certification.of_squared(problem, asked, ridge, result))
 
-    def _certification(self, deadline: Deadline) -> Certification:
+    def _certification(self, loss: str, alpha: float) -> Certification:
         return Certification(
-            loss=self.loss,
-            alpha=self.alpha,
+            loss=loss,
+            alpha=alpha,
             standardize=self.standardize,
             clip=self.clip,
             class_weight=self.class_weight,
@@ -312,15 +328,15 @@ class TopK(FromMoments, LinearSelector):
             keep_proof=self.keep_proof,
             gap_tol=self.gap_tol,
             n_jobs=self.n_jobs,
-            deadline=deadline,
+            deadline=Deadline(self.time_limit),
             keep_on_interrupt=self.time_limit is not None or has_callbacks(self),
         )
 
-    def _warn_if_perfect(self, problem: LinearProblem, result: SearchResult) -> None:
+    def _warn_if_perfect(self, problem: LinearProblem, result: SearchResult, ridge: float) -> None:
         n, k = problem.Y.shape[0], result.support.size
         total = float(np.vdot(problem.Y, problem.Y))
         enough = k >= n - bool(self.fit_intercept)
-        if self.alpha == 0 and enough and result.objective <= _PERFECT * total:
+        if ridge == 0 and enough and result.objective <= _PERFECT * total:
             warn_user(
                 f"{k} features fit {n} samples perfectly with alpha=0, and so would others: the "
                 "choice is arbitrary; take alpha > 0 or fewer features."

@@ -25,6 +25,7 @@ from rowsparse.selectors.base.moments import MomentsSample, column_scales
 from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.state import fitted_attributes, forget_last_fit
 from rowsparse.selectors.topk.constraints import Constraints
+from rowsparse.selectors.topk.losses import effective_alpha
 from rowsparse.solvers.solution import scores_with_closeness
 from rowsparse.solvers.subset.gram import GramProblem, GramRows
 from rowsparse.solvers.subset.support import SupportState
@@ -53,7 +54,9 @@ def fit_wide(selector: Any, blocks: RowBlocks, sample: MomentsSample) -> None:
     asked = Constraints.of(selector.include, selector.exclude, None, d, names)
     asked.check(sample.k)
     inv_scale, unit = column_scales(sample, selector.standardize, True)
-    wide = WideProblem(found, inv_scale, selector.alpha * found.weight / unit**2)
+    wide = WideProblem(
+        found, inv_scale, effective_alpha(selector.alpha, "squared") * found.weight / unit**2
+    )
     strength = wide.strength()
     strength[asked.include], strength[asked.exclude] = np.inf, -np.inf
     size = max(_CANDIDATES, 4 * sample.k)

@@ -1,8 +1,8 @@
 """Size, mean and scatter of groups of samples, for all columns, in one pass over X.
 
 Dense data are processed in tiles that fit into the cache; of sparse data only the stored entries
-are read. Sums are in float64 and of deviations from the mean of the first samples of the group, so
-that columns with a large offset lose no digits.
+are read; data on a device are summed there. Sums are in float64 and of deviations from the mean of
+the first samples of the group, so that columns with a large offset lose no digits.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, on_device
 from rowsparse.design.protocol import binary_units
 from rowsparse.design.sparse import canonical
+from rowsparse.solvers.filters.device_statistics import device_moments, rescaled_device_columns
 
 __all__ = [
     "GroupStatistics",
@@ -86,6 +87,7 @@ def group_statistics(X: Any, groups: list[Index], weights: Array | None) -> Grou
     Parameters
     ----------
     X : array or sparse matrix of shape (n, d)
+        In host memory, or an array on a device.
     groups : list of arrays of int
         The samples of each group, none of them empty.
     weights : array of shape (n,) or None
@@ -118,6 +120,8 @@ def _mean_squares(weight: Array, mean: Array, scatter: Array) -> Array:
 
 def _rescaled_columns(X: Any, columns: Index) -> tuple[Any, Array]:
     """A copy of some columns, each divided by a power of two; None if they are all zero."""
+    if on_device(X):
+        return rescaled_device_columns(X, columns)
     block = sp.csc_array(X)[:, columns] if sp.issparse(X) else X[:, columns]
     block = block.astype(np.float64)
     largest = abs(block).max(axis=0)
@@ -136,6 +140,10 @@ def _moments(X: Any, groups: list[Index], weights: Array | None) -> tuple[Array,
         by_rows = canonical(X, sp.csr_array)
         for g, (group, w) in enumerate(zip(groups, parts, strict=True)):
             mean[g], scatter[g] = _sparse_moments(by_rows[group], w)
+        return mean, scatter
+    if on_device(X):
+        for g, (group, w) in enumerate(zip(groups, parts, strict=True)):
+            mean[g], scatter[g] = device_moments(X, group, w)
         return mean, scatter
     moments = _moments_by_rows if held_by_rows(X) else _moments_by_columns
     for columns in column_tiles(X):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, on_device
 from rowsparse.design.sparse import canonical
 from rowsparse.solvers.filters.class_statistics import (
     GroupStatistics,
@@ -16,6 +16,7 @@ from rowsparse.solvers.filters.class_statistics import (
     held_by_rows,
     row_chunks,
 )
+from rowsparse.solvers.filters.device_statistics import device_columns, device_products
 from rowsparse.solvers.filters.discretize import column_blocks
 from rowsparse.solvers.filters.univariate import varying
 
@@ -56,7 +57,7 @@ def explained_ratio(X: Any, Y: Array, weights: Array | None) -> tuple[Array, Gro
     r = np.clip(_products(X, x, w[:, None] * deviation) * scale, -1.0, 1.0)
     missing = 1.0 - r**2
     close = np.flatnonzero(usable & (missing < _CLOSE).any(axis=0))
-    for start, Z in column_blocks(X[:, close] if close.size else np.empty((1, 0))):
+    for start, Z in column_blocks(_columns(X, close)):
         columns = close[start]
         Z = (Z / x.unit[columns] - x.mean[0, columns]) * scale[columns]
         for t in range(r.shape[0]):
@@ -67,11 +68,19 @@ def explained_ratio(X: Any, Y: Array, weights: Array | None) -> tuple[Array, Gro
     return np.where(linear & usable, np.inf, ratio), x
 
 
+def _columns(X: Any, columns: Index) -> Any:
+    if columns.size == 0:
+        return np.empty((1, 0))
+    return device_columns(X, columns) if on_device(X) else X[:, columns]
+
+
 def _products(X: Any, x: GroupStatistics, V: Array) -> Array:
     """V' (X / unit - mean), t x d, without forming X / unit - mean."""
     if sp.issparse(X):
         product = np.asarray((canonical(X, sp.csr_array).astype(np.float64).T @ V).T) / x.unit
         return np.asarray(product - np.outer(V.sum(axis=0), x.mean[0]))
+    if on_device(X):
+        return device_products(X, x.unit, x.mean[0], V)
     n = X.shape[0]
     product = np.zeros((V.shape[1], X.shape[1]))
     for columns in column_tiles(X):

@@ -18,6 +18,8 @@ _MAX_STEPS, _MAX_HALVINGS = 100, 40
 _PERFECT = 1e-12
 # The share of the decrease that the quadratic model promises, by which a step must lower the loss.
 _ARMIJO = 1e-4
+# Weighted columns of several labels that are held at a time, in numbers.
+_ENTRIES = 1 << 20
 # What is added to the diagonal of a Hessian matrix, as a share of it, so that it can be inverted.
 _DAMPING = 1e-13
 # A fit is given up if it stays above a limit even with so many times the decrease expected.
@@ -84,7 +86,10 @@ class LogisticLoss:
     def column_values(self, P: Array) -> Array:
         """The loss of every column."""
         # log(1 + exp(p)) - y p is log(1 + exp(-p)) for y = 1 and log(1 + exp(p)) for y = 0.
-        return np.asarray(self.omega @ np.logaddexp(0.0, np.where(self.Y > 0.5, -P, P)))
+        # np.logaddexp is slower.
+        values = np.log1p(np.exp(-np.abs(P)))
+        values += np.maximum(np.where(self.Y > 0.5, -P, P), 0.0)
+        return np.asarray(self.omega @ values)
 
     def gradient(self, P: Array) -> Array:
         return self.omega[:, None] * (expit(P) - self.Y)
@@ -186,8 +191,10 @@ class LogisticLoss:
         slope = Z.T @ (self.omega[:, None] * (Q - self.Y)) + weights * V
         curvature = self.omega[:, None] * (Q * (1.0 - Q))
         H = np.empty((V.shape[1], len(V), len(V)))
-        for c, h in enumerate(curvature.T):
-            H[c] = (Z.T * h) @ Z
+        step = max(1, _ENTRIES // max(1, Z.size))
+        for begin in range(0, len(H), step):
+            weighted = Z.T * curvature.T[begin : begin + step, None, :]
+            np.matmul(weighted, Z, out=H[begin : begin + step])
         diagonal = np.einsum("cjj->cj", H)
         diagonal += weights[:, 0]
         # Each entry by its own size: columns of X may be of other magnitudes than the intercept's.

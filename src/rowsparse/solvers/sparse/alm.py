@@ -78,8 +78,9 @@ class Scaled:
 
 @dataclass
 class AlmRun:
-    """Where the ALM ended: (V, b), P of which V has the strongest rows, the loss on the way."""
+    """Where the ALM ended: W, (V, b), P of which V has the strongest rows, the loss on the way."""
 
+    W: Array
     V: Array
     b: Array
     P: Array
@@ -151,7 +152,7 @@ def alm(
         history.append(problem.loss(ZV + root * b))
         if monitor(history[-1]):
             break
-    return AlmRun(V, b, P, rows, history, converged)
+    return AlmRun(W, V, b, P, rows, history, converged)
 
 
 def _small(difference: Array, tol: float, whole: Array) -> bool:

@@ -26,7 +26,10 @@ def nmapg_published(
     max_iter: int,
     monitor: Monitor,
 ) -> Solution:
-    """The stages from W = 0; a constant feature for the intercept is the last row of W."""
+    """The stages from W = 0, each from the last W of the one before, as printed.
+
+    A constant feature for the intercept is the last row of W.
+    """
     design, omega = loss.design, loss.omega
     d, mass = design.shape[1], float(omega.sum())
     constant = int(loss.fit_intercept)
@@ -53,7 +56,8 @@ def nmapg_published(
             max_iter=max_iter,
             monitor=monitor,
         )
-        W = run.W
+        assert run.last is not None
+        W = run.last
         history += run.history
         if run.stopped:
             break

@@ -17,26 +17,21 @@ from rowsparse._deadline import NO_DEADLINE, Deadline
 from rowsparse.design import Design
 from rowsparse.solvers.subset.gram import (
     GramProblem,
-    first_best,
     reduced_targets,
     univariate_gains,
 )
-from rowsparse.solvers.subset.support import Effort, SupportState
+from rowsparse.solvers.subset.residuals import Effort
+from rowsparse.solvers.subset.support import SupportState
 
 
 def grow(state: SupportState, size: int, allowed: Mask, min_gain: float) -> bool:
     """Add the best features up to a size; False if one gains ``min_gain`` or less before that."""
-    eps = state.problem.eps
     while len(state.basis) < size:
-        gains = state.addition_gains()
-        gains[~allowed] = -np.inf
-        p = first_best(gains, eps)
-        if not gains[p] > min_gain:
+        p = state.best_addition(allowed, min_gain)
+        if p is None:
             return False
-        state.problem.gram.fetch(p, gains)
         if not state.add(p):  # p is dependent, which rounding in the updates had hidden
-            state.inert.remove(p)
-            state.s[p] = 0.0
+            state.drop_dependent(p)
     return True
 
 

@@ -10,9 +10,10 @@ from rowsparse._arrays import Index
 from rowsparse.solvers.subset.exchange import descend, fill, grow
 from rowsparse.solvers.subset.gram import GramProblem, univariate_gains
 from rowsparse.solvers.subset.local_search import LocalOptimum
+from rowsparse.solvers.subset.residuals import Effort
 from rowsparse.solvers.subset.rules import Rules
 from rowsparse.solvers.subset.starts import best_optima
-from rowsparse.solvers.subset.support import Effort, SupportState
+from rowsparse.solvers.subset.support import SupportState
 from rowsparse.solvers.subset.walk import walk
 
 # From this share of the features on, a support is found by removing from all of them.

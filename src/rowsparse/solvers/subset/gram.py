@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dpstrf
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index, Mask, to_host
 from rowsparse.design import Design
 
 # The whole Gram matrix is formed if it takes no more bytes than this ...
@@ -109,11 +110,12 @@ class GramRows:
     ) -> None:
         n, d = design.shape
         self._design = design
-        self._dtype = design_dtype(design)
-        self._all: NDArray[Any] | None = None
-        self._kept: dict[int, NDArray[Any]] = {}
-        row = self._dtype.itemsize * max(d, 1)
-        kept = max(_KEPT_BYTES, int(_KEPT_SHARE * design.n_stored * self._dtype.itemsize))
+        self.dtype = design_dtype(design)
+        # Where X is held.
+        self._all: Any = None
+        self._kept: dict[int, Any] = {}
+        row = self.dtype.itemsize * max(d, 1)
+        kept = max(_KEPT_BYTES, int(_KEPT_SHARE * design.n_stored * self.dtype.itemsize))
         kept = kept if max_bytes is None else max_bytes
         self._capacity = max(1, kept // row)
         self._n_requested = n_expected if n * d >= _AHEAD_ENTRIES else 0
@@ -130,18 +132,26 @@ class GramRows:
         self.prepare(features)
         rows = np.empty((features.size, self._design.shape[1]))
         for i, p in enumerate(features.tolist()):
-            rows[i] = self.row(p)
+            rows[i] = to_host(self.row(p))
         return rows
 
-    def row(self, p: int) -> NDArray[Any]:
-        """(X'X)[p, :] in the precision of the data; callers must not change it."""
+    def row(self, p: int) -> Any:
+        """(X'X)[p, :] in the precision of the data, where X is held; callers must not change it."""
         if self._all is not None:
-            return self._all[p]
+            return self._all[p, :]
         row = self._kept.get(p)
         return self._compute(np.array([p]))[0] if row is None else row
 
-    def fetch(self, p: int, scores: Array) -> None:
-        """Compute row p, together with those of the best ``scores`` while such guesses pay."""
+    @property
+    def n_guesses(self) -> int:
+        """How many features :meth:`fetch` may ask for; 0 if it no longer does."""
+        return _AHEAD if self._guesses else 0
+
+    def fetch(self, p: int, best: Callable[[int], Index]) -> None:
+        """Compute row p, together with those of the best features while such guesses pay.
+
+        ``best`` gives as many features as it is asked for.
+        """
         if not self._guesses:
             return
         if p in self._kept:
@@ -150,7 +160,7 @@ class GramRows:
         self._guesses = self._hits >= _LEAST_HITS
         self._hits = 0
         if self._guesses:
-            top = np.argpartition(-scores, _AHEAD)[:_AHEAD]
+            top = best(_AHEAD)
             self._guessed = set(top.tolist())
             self.prepare(np.union1d(top, p))
 
@@ -160,21 +170,29 @@ class GramRows:
         if missing and self._all is None:
             self._compute(np.array(missing[: self._capacity]))
 
-    def _compute(self, features: Index) -> NDArray[Any]:
+    def _compute(self, features: Index) -> Any:
         """Compute rows and keep them."""
         self._n_requested += features.size
         if self._formable and self._n_requested * _ROW_COST > self._design.shape[1]:
             with self._lock:
                 if self._all is None:
-                    self._all = self._design.gram()
-            return self._all[features]
-        columns = self._design.gram_columns(features).astype(self._dtype, copy=False)
-        rows = np.ascontiguousarray(columns.T)
+                    self._all = self._design.held_gram()
+            return [self._all[p, :] for p in features.tolist()]
+        computed = self._design.held_gram_rows(features)
+        rows = [computed[i, :] for i in range(features.size)]
         with self._lock:
             self._kept.update(zip(features.tolist(), rows, strict=True))
             while len(self._kept) > self._capacity:
                 del self._kept[next(iter(self._kept))]
         return rows
+
+
+class HeldProblem(NamedTuple):
+    """B' (c x d), the diagonal of A, and what is negligible of it, on one device."""
+
+    B: Any
+    diagonal: Any
+    negligible: Any
 
 
 @dataclass(frozen=True)
@@ -219,6 +237,12 @@ class GramProblem:
         total = float(np.vdot(Y, Y))
         gram = GramRows(design, n_expected=n_expected)
         return cls(design, gram, B, diagonal, eps, share, share * diagonal, ridge, total)
+
+    @cached_property
+    def held(self) -> HeldProblem:
+        """What is of the size of the data, where X is held."""
+        hold = self.design.hold
+        return HeldProblem(hold(self.B.T), hold(self.diagonal), hold(self.negligible))
 
     def with_ridge(self, ridge: float) -> GramProblem:
         """The same problem with another ridge; the rows of the Gram matrix are shared."""

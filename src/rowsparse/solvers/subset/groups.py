@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, Mask
 from rowsparse.solvers.subset.features import FeatureSearch
 from rowsparse.solvers.subset.gram import GramProblem, first_best, safe_ratio
 from rowsparse.solvers.subset.local_search import LocalOptimum, SquaredSearch
@@ -36,22 +37,45 @@ def local_search(
     return GroupSearch(problem, rules, groups)
 
 
-class GroupSearch:
-    """A :class:`~rowsparse.solvers.subset.local_search.LocalSearch` over whole groups.
+@dataclass(frozen=True)
+class GroupRules:
+    """Groups of features, and which of them must or may be selected.
 
     Features to include and to exclude stand for their groups.
     """
 
+    groups: list[Index]
+    fixed: tuple[int, ...]
+    allowed: Mask
+
+    @classmethod
+    def of(cls, rules: Rules, groups: Sequence[Index]) -> GroupRules:
+        parts = [np.sort(np.asarray(group, dtype=np.intp)) for group in groups]
+        included = np.zeros(rules.excluded.size, dtype=bool)
+        included[list(rules.include)] = True
+        fixed = np.array([included[part].any() for part in parts])
+        excluded = np.array([rules.excluded[part].any() for part in parts])
+        return cls(parts, tuple(np.flatnonzero(fixed).tolist()), ~(fixed | excluded))
+
+    def features(self, chosen: Sequence[int]) -> Index:
+        """The features of some groups, one group after the other."""
+        return np.concatenate([np.empty(0, dtype=np.intp), *(self.groups[g] for g in chosen)])
+
+    def starts(self, chosen: Sequence[int]) -> list[int]:
+        """Where the features of each of some groups begin, and where those of the last end."""
+        starts: list[int] = np.cumsum([0, *(self.groups[g].size for g in chosen)]).tolist()
+        return starts
+
+
+class GroupSearch:
+    """A :class:`~rowsparse.solvers.subset.local_search.LocalSearch` over whole groups."""
+
     def __init__(self, problem: GramProblem, rules: Rules, groups: Sequence[Index]) -> None:
         self._problem, self._rules = problem, rules
-        self._groups = [np.sort(np.asarray(group, dtype=np.intp)) for group in groups]
-        included = np.zeros(problem.diagonal.size, dtype=bool)
-        included[list(rules.include)] = True
-        fixed = np.array([included[group].any() for group in self._groups])
-        excluded = np.array([rules.excluded[group].any() for group in self._groups])
-        self._fixed = tuple(np.flatnonzero(fixed).tolist())
-        self._allowed = ~(fixed | excluded)
-        self._blocks = _GroupBlocks.of(problem, self._groups)
+        grouped = GroupRules.of(rules, groups)
+        self._groups, self._fixed, self._allowed = grouped.groups, grouped.fixed, grouped.allowed
+        self._features, self._starts = grouped.features, grouped.starts
+        self._blocks = GroupBlocks.of(problem, self._groups)
         self.n_fixed = len(self._fixed)
         self.size = rules.k - self.n_fixed
         self.units = np.flatnonzero(self._allowed)
@@ -136,11 +160,6 @@ class GroupSearch:
         units = tuple(chosen[self.n_fixed :])
         return LocalOptimum(self._state(chosen).objective, units).in_order()
 
-    def _starts(self, chosen: Sequence[int]) -> list[int]:
-        """Where the features of each group begin, and where those of the last end."""
-        starts: list[int] = np.cumsum([0, *(self._groups[g].size for g in chosen)]).tolist()
-        return starts
-
     def _best_addition(self, chosen: Sequence[int], barred: Sequence[int]) -> int | None:
         """The group, none of ``barred``, that gains most; None if none gains anything."""
         gains = self._gains(chosen)
@@ -150,9 +169,6 @@ class GroupSearch:
 
     def _state(self, chosen: Sequence[int]) -> SupportState:
         return SupportState(self._problem, self._features(chosen))
-
-    def _features(self, chosen: Sequence[int]) -> Index:
-        return np.concatenate([np.empty(0, dtype=np.intp), *(self._groups[g] for g in chosen)])
 
     def _gains(self, chosen: Sequence[int], state: SupportState | None = None) -> Array:
         gains = self._blocks.gains(self._state(chosen) if state is None else state)
@@ -209,19 +225,36 @@ def _removal_cost(state: SupportState, slots: slice) -> float:
     return float(np.vdot(V, np.linalg.solve(state.M[slots, slots], V)))
 
 
+class GroupState(Protocol):
+    """What the gains of groups need of a refitted problem on a support."""
+
+    @property
+    def A_S(self) -> Array:
+        """The rows of the Gram matrix for the support."""
+
+    @property
+    def T(self) -> Array:
+        """A_SS^-1 A_S."""
+
+    @property
+    def R(self) -> Array:
+        """Inner products of the columns with the residuals, of shape (d, c)."""
+
+
 @dataclass(frozen=True)
-class _GroupBlocks:
+class GroupBlocks:
     """The Gram matrices of the groups, stacked by group size.
 
     ``parts`` has for each size the groups, their features (one row per group), and A_gg of each.
+    Directions up to ``share`` of the largest inner product of a group count as dependent.
     """
 
-    problem: GramProblem
+    share: float
     n_groups: int
     parts: list[tuple[Index, Index, Array]]
 
     @classmethod
-    def of(cls, problem: GramProblem, groups: Sequence[Index]) -> _GroupBlocks:
+    def of(cls, problem: GramProblem, groups: Sequence[Index]) -> GroupBlocks:
         sizes = np.array([len(group) for group in groups])
         parts = []
         for size in np.unique(sizes).tolist():
@@ -233,9 +266,9 @@ class _GroupBlocks:
                 A_gg[i] = columns.T @ columns
             A_gg[:, np.arange(size), np.arange(size)] += problem.ridge
             parts.append((which, features, A_gg))
-        return cls(problem, len(groups), parts)
+        return cls(problem.share, len(groups), parts)
 
-    def residual_grams(self, state: SupportState) -> list[Array]:
+    def residual_grams(self, state: GroupState) -> list[Array]:
         """S_g of every group, in the order of ``parts``."""
         T, A_S = state.T, state.A_S
         # One product per group: A_Sg' T_g.
@@ -244,7 +277,7 @@ class _GroupBlocks:
             for _, features, A_gg in self.parts
         ]
 
-    def gains(self, state: SupportState) -> Array:
+    def gains(self, state: GroupState) -> Array:
         """What adding each group would take off the objective of a state."""
         return self._gains(self.residual_grams(state), state.R)
 
@@ -282,6 +315,6 @@ class _GroupBlocks:
                 along = np.matmul(vectors.swapaxes(-1, -2), along)
             squares = np.einsum("...jc,...jc->...j", along, along)
             scale = np.einsum("gjj->gj", A_gg).max(axis=1, initial=0.0)
-            useful = values > self.problem.share * scale[:, None]
+            useful = values > self.share * scale[:, None]
             gains[..., which] = safe_ratio(squares, values, useful).sum(axis=-1)
         return gains

@@ -19,7 +19,8 @@ from rowsparse.solvers.losses.logistic import LogisticLoss, NewtonFit
 from rowsparse.solvers.solution import Monitor, silent
 from rowsparse.solvers.subset.exchange import fill
 from rowsparse.solvers.subset.local_search import LocalOptimum
-from rowsparse.solvers.subset.logistic_descent import LogisticDescent, LogisticProblem
+from rowsparse.solvers.subset.logistic_descent import FIT_TOL, LogisticDescent, LogisticProblem
+from rowsparse.solvers.subset.logistic_groups import LogisticGroupSearch
 from rowsparse.solvers.subset.newton import AllColumns, ColumnPool, target_models
 from rowsparse.solvers.subset.path import PathPoint, best_supports
 from rowsparse.solvers.subset.rules import Rules
@@ -155,6 +156,17 @@ class LogisticSearch:
         return LocalOptimum(descent.objective, tuple(descent.features[self.n_fixed :].tolist()))
 
 
+def _local_search(
+    problem: LogisticProblem, rules: Rules, groups: Sequence[Index] | None
+) -> LogisticSearch | LogisticGroupSearch:
+    """The search over features, or over groups if any has more than one."""
+    if groups is not None and any(len(group) > 1 for group in groups):
+        return LogisticGroupSearch(problem, rules, groups)
+    if groups is not None:
+        rules.exclude_all_but(np.concatenate(groups))
+    return LogisticSearch(problem, rules)
+
+
 def search_logistic(
     loss: LogisticLoss,
     k: int,
@@ -162,6 +174,7 @@ def search_logistic(
     ridge: float,
     include: Sequence[int],
     exclude: Sequence[int],
+    groups: Sequence[Index] | None,
     n_restarts: int,
     seed: int,
     n_jobs: int | None,
@@ -175,10 +188,10 @@ def search_logistic(
     loss : LogisticLoss
         If it has an intercept, none of its labels is constant.
     k : int
-        Number of features, the included ones among them.
+        Number of features, or of groups, the included ones among them.
     ridge : float
         Weight of ||W||_F^2 / 2.
-    include, exclude, n_restarts, seed, n_jobs, deadline, monitor
+    include, exclude, groups, n_restarts, seed, n_jobs, deadline, monitor
         As in :func:`rowsparse.solvers.subset.search.search`.
 
     Returns
@@ -188,7 +201,7 @@ def search_logistic(
         another one of the most promising, lowers the objective.
     """
     problem = LogisticProblem.of(loss, ridge)
-    local = LogisticSearch(problem, Rules.of(problem, k, include, exclude, _TOL, deadline))
+    local = _local_search(problem, Rules.of(problem, k, include, exclude, _TOL, deadline), groups)
     outcome = run_starts(
         local, n_restarts, seed=seed, n_jobs=n_jobs, deadline=deadline, monitor=monitor
     )
@@ -218,6 +231,7 @@ def solve_logistic_path(
     ridge: float,
     include: Sequence[int],
     exclude: Sequence[int],
+    groups: Sequence[Index] | None,
     n_restarts: int,
     seed: int,
 ) -> list[PathPoint]:
@@ -227,7 +241,7 @@ def solve_logistic_path(
     :func:`rowsparse.solvers.subset.path.solve_path`. Objectives never increase.
     """
     problem = LogisticProblem.of(loss, ridge)
-    local = LogisticSearch(problem, Rules.of(problem, k_max, include, exclude, _TOL))
+    local = _local_search(problem, Rules.of(problem, k_max, include, exclude, _TOL), groups)
     points: list[PathPoint] = []
     for k, support in best_supports(local, k_max, n_restarts, seed).items():
         fit = problem.fit(loss.design.double_columns(support), tol=_FINAL_TOL)
@@ -248,7 +262,7 @@ def _removal_costs(problem: LogisticProblem, X_S: Array, fit: NewtonFit) -> Arra
     costs = np.empty(X_S.shape[1])
     for i in range(costs.size):
         start = np.delete(fit.W, i, axis=0), fit.b
-        without = problem.fit(np.delete(X_S, i, axis=1), start=start)
+        without = problem.fit(np.delete(X_S, i, axis=1), start=start, tol=FIT_TOL)
         costs[i] = max(without.objective - fit.objective, 0.0)
     return costs
 
@@ -257,8 +271,8 @@ def _addition_gains(problem: LogisticProblem, support: Index, fit: NewtonFit) ->
     """What adding each feature gains in the second-order model; 0 on the support."""
     columns = AllColumns(problem.design)
     gains = np.zeros(columns.size)
-    for target in target_models(problem.loss, problem.ridge, columns, support, fit):
-        gains += target.addition_gains()
+    for models in target_models(problem.loss, problem.ridge, columns, support, fit):
+        gains += models.addition_gains()
     gains[support] = 0.0
     return gains
 

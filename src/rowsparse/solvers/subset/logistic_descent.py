@@ -24,12 +24,13 @@ from rowsparse.solvers.subset.newton import (
 from rowsparse.solvers.subset.rules import Rules
 
 # Additions and exchanges that are fitted in each step.
-_ADDITIONS, _EXCHANGES = 2, 4
+ADDITIONS, EXCHANGES = 2, 4
 # Before a support counts as optimal, all exchanges of positive gain are fitted, and at least so
 # many of the best.
-_CONFIRMED = 64
-# Decrease at which fits stop, as a share of the objective without features.
-_FIT_TOL = 1e-6
+CONFIRMED = 64
+# Decrease at which fits stop, as a share of the objective without features, while searching and
+# where a support is confirmed. The last step, which is made all the same, squares it.
+_ROUGH_TOL, FIT_TOL = 1e-4, 1e-6
 # Columns that a look at the whole design adds to a pool: while growing, and for exchanges.
 _GROWTH_COLUMNS, _EXCHANGE_COLUMNS = 8, 64
 
@@ -60,7 +61,7 @@ class LogisticProblem:
 
     @classmethod
     def of(cls, loss: LogisticLoss, ridge: float) -> LogisticProblem:
-        norms = AllColumns(loss.design).squares(loss.omega)
+        norms = AllColumns(loss.design).squares(loss.omega[:, None])[0]
         return cls(loss, ridge, machine_eps(loss.design), loss.at_zero, norms)
 
     @property
@@ -74,7 +75,7 @@ class LogisticProblem:
         *,
         start: tuple[Array, Array] | None = None,
         limit: float = np.inf,
-        tol: float = _FIT_TOL,
+        tol: float = _ROUGH_TOL,
     ) -> NewtonFit:
         """The fit on columns Z, given up if its objective cannot be below a limit."""
         return self.loss.fit(Z, ridge=self.ridge, tol=tol, start=start, limit=limit)
@@ -160,8 +161,9 @@ class LogisticDescent:
         model = self.model()
         gains = model.addition_gains()
         gains[~allowed[self.pool.features]] = -np.inf
-        trials = _best(gains, _ADDITIONS, 0.0)
-        return self._take_best(model, [(None, int(p)) for p in trials])
+        trials = _best(gains, ADDITIONS, 0.0)
+        pairs: list[tuple[int | None, int]] = [(None, int(p)) for p in trials]
+        return self._take_best(model, pairs, gains[trials])
 
     def remove(self) -> None:
         """Remove the feature, not a fixed one, that costs least in the model."""
@@ -174,18 +176,20 @@ class LogisticDescent:
         while not self._is_done():
             model = self.model()
             gains = self._exchange_gains(model).ravel()
-            trials = _best(gains, _EXCHANGES, 0.0)
+            trials = _best(gains, EXCHANGES, 0.0)
             if not self._take_best(model, self._pairs(trials), gains[trials]):
                 return
 
     def confirm(self) -> bool:
         """Make one exchange that gains, of all that may; False if there is none."""
+        X_S = self.pool.take(self.pool.places(self.features))
+        self.fit = self._problem.fit(X_S, start=(self.fit.W, self.fit.b), tol=FIT_TOL)
         while not self._is_done():
             model = self.model()
             gains = self._exchange_gains(model).ravel()
             positive = int(np.count_nonzero(gains > 0))
-            for pair in self._pairs(_best(gains, max(positive, _CONFIRMED), -np.inf)):
-                if self._take_best(model, [pair]):
+            for pair in self._pairs(_best(gains, max(positive, CONFIRMED), -np.inf)):
+                if self._take_best(model, [pair], tol=FIT_TOL):
                     return True
                 if self._rules.deadline.expired():
                     return False
@@ -212,6 +216,7 @@ class LogisticDescent:
         model: NewtonModel,
         trials: list[tuple[int | None, int]],
         promised: Array | None = None,
+        tol: float = _ROUGH_TOL,
     ) -> bool:
         """Make the best of some changes if it gains.
 
@@ -223,7 +228,7 @@ class LogisticDescent:
             gained = self.objective - limit
             if best is not None and promised is not None and gained >= promised[i]:
                 break
-            features, fit = self._fitted(model, out, into, limit)
+            features, fit = self._fitted(model, out, into, limit, tol)
             if fit.objective < limit:
                 limit, best = fit.objective, (features, fit)
         if best is not None:
@@ -231,10 +236,15 @@ class LogisticDescent:
         return best is not None
 
     def _fitted(
-        self, model: NewtonModel, out: int | None, into: int | None, limit: float
+        self,
+        model: NewtonModel,
+        out: int | None,
+        into: int | None,
+        limit: float,
+        tol: float = _ROUGH_TOL,
     ) -> tuple[Index, NewtonFit]:
         places, W, b = model.start(out, into)
-        fit = self._problem.fit(self.pool.take(places), start=(W, b), limit=limit)
+        fit = self._problem.fit(self.pool.take(places), start=(W, b), limit=limit, tol=tol)
         return self.pool.features[places], fit
 
 

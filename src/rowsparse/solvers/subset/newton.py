@@ -23,7 +23,9 @@ from rowsparse.solvers.losses.logistic import LogisticLoss, NewtonFit
 from rowsparse.solvers.subset.gram import safe_ratio
 
 # A column adds nothing to the selected ones up to this share of its own inner product.
-_NOTHING_LEFT = 1e-10
+NOTHING_LEFT = 1e-10
+# Numbers that the models of several columns of the targets hold at a time.
+_ENTRIES = 1 << 19
 # What is added to the diagonal of a matrix, as a share of it, so that it can be inverted.
 _DAMPING = 1e-13
 
@@ -36,10 +38,10 @@ class Columns(Protocol):
         """How many there are."""
 
     def products(self, M: Array) -> Array:
-        """Z'M."""
+        """M'Z."""
 
-    def squares(self, h: Array) -> Array:
-        """sum_i h_i z_ij^2 for every column j."""
+    def squares(self, H: Array) -> Array:
+        """sum_i h_i z_ij^2 for every column h of H and every column j of Z."""
 
     def take(self, places: Index) -> Array:
         """Columns in double precision."""
@@ -53,11 +55,11 @@ class AllColumns:
         self.size = design.shape[1]
 
     def products(self, M: Array) -> Array:
-        return self._design.rmatmul(M)
+        return self._design.rmatmul(M).T
 
-    def squares(self, h: Array) -> Array:
-        view, _ = self._design.weighted(h, center=False)
-        return view.column_norms() ** 2
+    def squares(self, H: Array) -> Array:
+        views = (self._design.weighted(h, center=False)[0] for h in H.T)
+        return np.array([view.column_norms() ** 2 for view in views])
 
     def take(self, places: Index) -> Array:
         return self._design.double_columns(places)
@@ -83,10 +85,10 @@ class ColumnPool:
         return int(self.features.size)
 
     def products(self, M: Array) -> Array:
-        return np.asarray(self._Z.T @ M)
+        return np.asarray(M.T @ self._Z)
 
-    def squares(self, h: Array) -> Array:
-        return np.asarray(self._squared.T @ h)
+    def squares(self, H: Array) -> Array:
+        return np.asarray(H.T @ self._squared)
 
     def take(self, places: Index) -> Array:
         return self._Z[:, places]
@@ -110,73 +112,86 @@ class ColumnPool:
         return wider
 
 
-class TargetModel:
-    """The model of one column of the targets, on all columns given."""
+class TargetModels:
+    """The models of some columns of the targets, on all columns given.
+
+    Arrays have the columns of the targets along the first axis.
+    """
 
     def __init__(
         self,
         columns: Columns,
         support: Index,
         X_S: Array,
-        w: Array,
-        h: Array,
+        W: Array,
+        H: Array,
         residual: Array,
         ridge: float,
         fit_intercept: bool,
     ) -> None:
-        k = support.size
-        products = columns.products(np.column_stack([X_S * h[:, None], h, residual])).T
-        self.w = w
-        self.support = support
-        self.C, self.R = products[:k], products[k + 1]
-        self.mean = np.zeros(columns.size)
-        self.diagonal = columns.squares(h) + ridge
-        total = float(h.sum())
-        if fit_intercept and total > 0:
-            self.mean = products[k] / total
-            self.C = self.C - np.outer(products[k][support], self.mean)
-            self.diagonal -= products[k] * self.mean
-        self.A_SS = self.C[:, support] + ridge * np.eye(k)
+        (n, k), c = X_S.shape, H.shape[1]
+        weighted = (H[:, :, None] * X_S[:, None, :]).reshape(n, c * k)
+        products = columns.products(np.hstack([weighted, H, residual]))
+        self.W, self.support = W.T, support
+        self.C, self.R = products[: c * k].reshape(c, k, columns.size), products[-c:]
+        self.mean = np.zeros((c, columns.size))
+        self.diagonal = columns.squares(H) + ridge
+        total = H.sum(axis=0)[:, None]
+        if fit_intercept:
+            sums = products[c * k : -c]
+            self.mean = safe_ratio(sums, total, total > 0)
+            self.C = self.C - sums[:, support, None] * self.mean[:, None, :]
+            self.diagonal -= sums * self.mean
+        self.A_SS = self.C[:, :, support] + ridge * np.eye(k)
         self.M = np.linalg.inv(_damped(self.A_SS.copy()))
         # Where all predictions are certain there is no curvature: such a model proposes nothing.
         with np.errstate(over="ignore", invalid="ignore"):
             self.T = self.M @ self.C
-            self.s = self.diagonal - np.einsum("ij,ij->j", self.C, self.T)
-        self.useful = self.s > _NOTHING_LEFT * self.diagonal
+            self.s = self.diagonal - np.einsum("cij,cij->cj", self.C, self.T)
+
+    @property
+    def _pivots(self) -> Array:
+        return np.einsum("cii->ci", self.M)
 
     def addition_gains(self) -> Array:
-        return 0.5 * safe_ratio(self.R**2, self.s, self.useful)
+        useful = self.s > NOTHING_LEFT * self.diagonal
+        return np.asarray(0.5 * safe_ratio(self.R**2, self.s, useful).sum(axis=0))
 
     def removal_costs(self) -> Array:
-        return np.asarray(0.5 * self.w**2 / np.diag(self.M))
+        return np.asarray(0.5 * (self.W**2 / self._pivots).sum(axis=0))
 
     def exchange_gains(self) -> Array:
-        pivot = np.diag(self.M)[:, None]
+        pivots = self._pivots[:, :, None]
         # Where all predictions are certain there is no curvature: such a model proposes nothing.
         with np.errstate(over="ignore", invalid="ignore"):
             left = self.T**2
-            left /= pivot
-            left += self.s
-            gains = self.T * (self.w[:, None] / pivot)
-            gains += self.R
+            left /= pivots
+            left += self.s[:, None, :]
+            gains = self.T * (self.W[:, :, None] / pivots)
+            gains += self.R[:, None, :]
             np.square(gains, out=gains)
-            gains = safe_ratio(gains, left, left > _NOTHING_LEFT * self.diagonal)
-            gains -= (self.w**2)[:, None] / pivot
-        gains *= 0.5
-        return np.where(np.isfinite(gains), gains, -np.inf)
+            useful = left > NOTHING_LEFT * self.diagonal[:, None, :]
+            summed = safe_ratio(gains, left, useful).sum(axis=0)
+            summed -= np.sum(self.W[:, :, None] ** 2 / pivots, axis=0)
+        summed *= 0.5
+        return np.where(np.isfinite(summed), summed, -np.inf)
 
-    def equations(self, kept: Index, into: int | None) -> tuple[Array, Array]:
-        """The linear equations of the best coefficients on ``kept`` slots and ``into``."""
-        size = kept.size + (into is not None)
-        A, right = np.empty((size, size)), np.empty(size)
-        A[: kept.size, : kept.size] = self.A_SS[kept[:, None], kept]
-        right[: kept.size] = self.A_SS[kept] @ self.w
+    def start(self, kept: Index, into: int | None, b: Array) -> tuple[Array, Array]:
+        """W and b of the models on ``kept`` slots and the column ``into``; b is that of the fit."""
+        c, size = len(self.M), kept.size + (into is not None)
+        A, right = np.empty((c, size, size)), np.empty((c, size))
+        A[:, : kept.size, : kept.size] = self.A_SS[:, kept[:, None], kept]
+        right[:, : kept.size] = np.einsum("cij,cj->ci", self.A_SS[:, kept], self.W)
+        places = self.support[kept]
         if into is not None:
-            column = self.C[:, into]
-            A[-1, :-1] = A[:-1, -1] = column[kept]
-            A[-1, -1] = self.diagonal[into]
-            right[-1] = self.R[into] + column @ self.w
-        return _damped(A), right
+            column = self.C[:, :, into]
+            A[:, -1, :-1] = A[:, :-1, -1] = column[:, kept]
+            A[:, -1, -1] = self.diagonal[:, into]
+            right[:, -1] = self.R[:, into] + np.einsum("ci,ci->c", column, self.W)
+            places = np.append(places, into)
+        new = np.linalg.solve(_damped(A), right[..., None])[..., 0]
+        shift = np.einsum("cj,cj->c", self.mean[:, self.support], self.W)
+        return new.T, b + shift - np.einsum("cj,cj->c", self.mean[:, places], new)
 
 
 class NewtonModel:
@@ -192,16 +207,16 @@ class NewtonModel:
     def addition_gains(self) -> Array:
         """What adding each column takes off the objective; -inf for those of the support."""
         gains = np.zeros(self._size)
-        for target in self._targets:
-            gains += target.addition_gains()
+        for models in self._targets:
+            gains += models.addition_gains()
         gains[self.support] = -np.inf
         return gains
 
     def removal_costs(self) -> Array:
         """What removing each column of the support adds to the objective."""
         costs = np.zeros(self.support.size)
-        for target in self._targets:
-            costs += target.removal_costs()
+        for models in self._targets:
+            costs += models.removal_costs()
         return costs
 
     def exchange_gains(self) -> Array:
@@ -213,19 +228,18 @@ class NewtonModel:
         kept = np.arange(self.support.size)
         kept = kept if out is None else np.delete(kept, out)
         places = self.support[kept] if into is None else np.append(self.support[kept], into)
-        equations = [target.equations(kept, into) for target in self._targets]
-        W = np.linalg.solve(
-            np.array([A for A, _ in equations]),
-            np.array([right for _, right in equations])[..., None],
-        )[..., 0].T
-        means = np.array([target.mean for target in self._targets])
-        shift = np.einsum("cj,jc->c", means[:, self.support], self.fit.W)
-        return places, W, self.fit.b + shift - np.einsum("cj,jc->c", means[:, places], W)
+        W, b = np.empty((places.size, self.fit.b.size)), np.empty(self.fit.b.size)
+        begin = 0
+        for models in self._targets:
+            of = slice(begin, begin + len(models.M))
+            W[:, of], b[of] = models.start(kept, into, self.fit.b[of])
+            begin = of.stop
+        return places, W, b
 
 
 def _damped(A: Array) -> Array:
-    """A, its diagonal raised in place by so little that it can be inverted even if singular."""
-    diagonal = np.einsum("jj->j", A)
+    """Matrices, their diagonals raised in place so little that they can be inverted if singular."""
+    diagonal = np.einsum("...jj->...j", A)
     diagonal *= 1.0 + _DAMPING
     diagonal += np.finfo(np.float64).tiny
     return A
@@ -233,27 +247,29 @@ def _damped(A: Array) -> Array:
 
 def target_models(
     loss: LogisticLoss, ridge: float, columns: Columns, support: Index, fit: NewtonFit
-) -> Iterator[TargetModel]:
-    """The models of the columns of the targets, one by one."""
-    X_S = columns.take(support)
+) -> Iterator[TargetModels]:
+    """The models of the columns of the targets, as many at a time as memory holds well."""
+    X_S, c = columns.take(support), loss.Y.shape[1]
     H, residual = loss.curvature(fit.P), -loss.gradient(fit.P)
-    for c in range(loss.Y.shape[1]):
-        yield TargetModel(
+    step = max(1, _ENTRIES // max(1, support.size * max(columns.size, len(H))))
+    for begin in range(0, c, step):
+        of = slice(begin, begin + step)
+        yield TargetModels(
             columns,
             support,
             X_S,
-            fit.W[:, c],
-            H[:, c],
-            residual[:, c],
+            fit.W[:, of],
+            H[:, of],
+            residual[:, of],
             ridge,
             loss.fit_intercept,
         )
 
 
-def summed_exchange_gains(targets: Iterator[TargetModel], support: Index, size: int) -> Array:
+def summed_exchange_gains(targets: Iterator[TargetModels], support: Index, size: int) -> Array:
     """The exchange gains of the objective, from those of every column of the targets."""
     gains = np.zeros((support.size, size))
-    for target in targets:
-        gains += target.exchange_gains()
+    for models in targets:
+        gains += models.exchange_gains()
     gains[:, support] = -np.inf
     return gains

@@ -11,30 +11,26 @@ the exchange of i for p, all coefficients refitted, lowers it by (a_p - g_i + 2 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from copy import copy
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse.solvers.subset.gram import GramProblem, independent, safe_ratio
+from rowsparse.solvers.subset.device_residuals import DeviceResiduals
+from rowsparse.solvers.subset.gram import GramProblem, independent
+from rowsparse.solvers.subset.residuals import (
+    TIE,
+    Effort,
+    ExchangeWeights,
+    HostResiduals,
+    Residuals,
+)
 
-# Entries of A up to this size are safe in single precision.
-_SINGLE_LIMIT = 1e30
 # Changes after which a state is computed from scratch, because they drift.
 _UPDATES_BEFORE_REFRESH = 32
-# Columns of A that are converted or scored at a time.
-_BLOCK = 8192
-# Columns whose exchanges are scored first; the best of them rules out most others.
-_FIRST = 256
-# Gains that differ by less than this share of ||Y||^2 are ties.
-_TIE = 1e-13
-
-
-# How thoroughly to look for an exchange; see :meth:`SupportState.best_exchange`.
-Effort = Literal["best", "quick", "glance"]
 
 
 class Exchange(NamedTuple):
@@ -73,10 +69,8 @@ class SupportState:
         self.inert: list[int] = []
         S = np.array([int(p) for p in support], dtype=np.intp)
         problem.gram.prepare(S)
-        dtype = problem.design.columns(S[:0]).dtype
-        if problem.diagonal.max(initial=0.0) > _SINGLE_LIMIT:
-            dtype = np.dtype(np.float64)  # a ridge that single precision cannot hold
-        self._A = np.empty((max(capacity, S.size, 1), problem.diagonal.size), dtype=dtype)
+        kind = DeviceResiduals if problem.design.on_device else HostResiduals
+        self._residuals: Residuals = kind(problem, max(capacity, S.size, 1))
         for p in S.tolist():
             self._place(len(self.basis), p)
         self.refresh()
@@ -84,12 +78,12 @@ class SupportState:
     @property
     def nbytes(self) -> int:
         """Approximate memory of a copy, in bytes."""
-        return int(self._A.nbytes + self._R.nbytes)
+        return self._residuals.nbytes
 
     def copy(self) -> SupportState:
         """A copy that can be changed independently."""
         twin = copy(self)
-        for name in ("_A", "_R", "s", "basis", "inert"):
+        for name in ("_residuals", "basis", "inert"):
             setattr(twin, name, getattr(self, name).copy())
         return twin
 
@@ -106,63 +100,41 @@ class SupportState:
 
     @property
     def T(self) -> Array:
-        T = self._combine(self.M)
+        T = self._residuals.combined(self.M)
         T[:, self.basis] = np.eye(len(self.basis))
         return T
 
     @property
+    def s(self) -> Array:
+        return self._residuals.s
+
+    @property
     def R(self) -> Array:
-        return self._R.T
+        return self._residuals.R
 
     @property
     def A_S(self) -> Array:
         """The rows of A of the basis, in the precision of the data."""
-        return self._A[: len(self.basis)]
+        return self._residuals.rows(len(self.basis))
 
     # --------------------------------------------------------------- from scratch
     def _place(self, slot: int, p: int) -> None:
         """Make p the feature of a slot; the slot after the last appends it."""
-        if slot == len(self.basis):
-            if slot == self._A.shape[0]:
-                self._A = np.concatenate([self._A, np.empty_like(self._A)])
-            self.basis.append(p)
-        self.basis[slot] = p
-        self._A[slot] = self.problem.gram.row(p)
-        self._A[slot, p] += self.problem.ridge
-
-    def _blocks(self) -> Iterator[tuple[slice, Array]]:
-        """A_S in blocks of columns, in double precision."""
-        m, d = len(self.basis), self._A.shape[1]
-        for start in range(0, d, _BLOCK):
-            columns = slice(start, start + _BLOCK)
-            yield columns, self._A[:m, columns].astype(np.float64, copy=False)
-
-    def _combine(self, weights: Array) -> Array:
-        """weights A_S, for weights of the rows of A_S."""
-        combined = np.empty((weights.shape[0], self._A.shape[1]))
-        for columns, A_S in self._blocks():
-            np.matmul(weights, A_S, out=combined[:, columns])
-        return combined
+        self._residuals.place(slot, p)
+        self.basis[slot : slot + 1] = [p]
 
     def refresh(self) -> None:
         """Compute M, s, R and V from scratch."""
-        problem = self.problem
         root = self._root()
         inverse = solve_triangular(root, np.eye(len(self.basis)), lower=True) if root.size else root
         self.M = inverse.T @ inverse
-        self.V = self.M @ problem.B[self.basis]
-        self.s = problem.diagonal.copy()
-        self._R = problem.B.T.copy()
-        for columns, A_S in self._blocks() if self.basis else ():
-            half = inverse @ A_S
-            self.s[columns] -= np.einsum("ip,ip->p", half, half)
-            self._R[:, columns] -= self.V.T @ A_S
-        self._updates = 0
-        self._finish_update()
+        self.V = self.M @ self.problem.B[self.basis]
+        self._residuals.reset(self.basis, inverse, self.V)
+        self._updates = 1
 
     def _root(self) -> Array:
         """The Cholesky factor of A_SS, after moving dependent features to ``inert``."""
-        A_SS = self._A[: len(self.basis), self.basis].astype(np.float64)
+        A_SS = self._residuals.cross(len(self.basis), self.basis)
         if A_SS.size == 0:
             return A_SS
         try:
@@ -174,41 +146,34 @@ class SupportState:
         kept = independent(A_SS, self.problem.share)
         self.inert += [p for i, p in enumerate(self.basis) if i not in kept]
         self.basis = [self.basis[i] for i in kept]
-        self._A[: kept.size] = self._A[kept]
+        for target, source in enumerate(kept.tolist()):
+            self._residuals.move(source, target)
         return np.asarray(cholesky(A_SS[np.ix_(kept, kept)], lower=True))
 
     def _finish_update(self) -> None:
-        """Refresh after many updates; set s and R of the basis to zero, which is exact."""
-        if self._updates >= _UPDATES_BEFORE_REFRESH:
-            self.refresh()
-            return
+        """Refresh after many updates."""
         self._updates += 1
-        self.s[self.basis] = 0.0
-        self._R[:, self.basis] = 0.0
-        np.maximum(self.s, 0.0, out=self.s)
+        if self._updates > _UPDATES_BEFORE_REFRESH:
+            self.refresh()
 
     # --------------------------------------------------------------- changes
     def add(self, p: int) -> bool:
         """Select feature p; whether it joined the basis."""
         m = len(self.basis)
-        a = self.problem.gram.row(p)
-        t = self.M @ self._A[:m, p]
-        row = a - self._combine(t[None, :])[0]
-        row[p] += self.problem.ridge
-        left = row[p]
-        if min(left, self.s[p]) <= self.problem.negligible[p]:
+        column = self._residuals.column(m, p)
+        t = self.M @ column.cross
+        left = column.diagonal - float(t @ column.cross)
+        if min(left, column.left) <= self.problem.negligible[p]:
             self.inert.append(p)
             return False
-        v = self._R[:, p] / left
-        column = np.append(-t, 1.0)
-        M, V = column[:, None] * (column / left), column[:, None] * v
+        v = column.R / left
+        grown = np.append(-t, 1.0)
+        M, V = grown[:, None] * (grown / left), grown[:, None] * v
         M[:m, :m] += self.M
         V[:m] += self.V
         self.M, self.V = M, V
-        self._R -= v[:, None] * row
-        np.square(row, out=row)
-        row /= left
-        self.s -= row
+        basis = [*self.basis, p]
+        self._residuals.update(-t[None], p, -v[:, None], np.array([-1.0 / left]), basis)
         self._place(m, p)
         self._finish_update()
         return True
@@ -219,19 +184,23 @@ class SupportState:
             self.inert.remove(feature)
             return
         i, last = self.basis.index(feature), len(self.basis) - 1
-        t, v, m = self._combine(self.M[i : i + 1])[0], self.V[i].copy(), self.M[i, i]
+        weights, v, m = self.M[i : i + 1], self.V[i].copy(), self.M[i, i]
         share = self.M[:, i] / m
-        self._R += (v / m)[:, None] * t
-        self.s += t**2 / m
+        basis = [p for p in self.basis if p != feature]
+        self._residuals.update(weights, None, (v / m)[:, None], np.array([1.0 / m]), basis)
         order = np.arange(last)
         order[i:][:1] = last
         self.V = (self.V - share[:, None] * v)[order]
         self.M = (self.M - share[:, None] * self.M[i])[np.ix_(order, order)]
-        self._A[i] = self._A[last]
+        self._residuals.move(last, i)
         self.basis[i] = self.basis[last]
         del self.basis[last]
         self._finish_update()
-        for q in [q for q in self.inert if self.s[q] > self.problem.negligible[q]]:
+        if not self.inert:
+            return
+        left = self.s[self.inert]
+        useful = left > self.problem.negligible[self.inert]
+        for q in [q for q, joins in zip(self.inert, useful, strict=True) if joins]:
             self.inert.remove(q)
             self.add(q)
 
@@ -241,18 +210,21 @@ class SupportState:
         pivot, share = self.M[i, i], self.M[:, i] / self.M[i, i]
         M = self.M - share[:, None] * self.M[i]
         M[i] = M[:, i] = 0.0
-        t = M @ self._A[:m, p]
-        both = self._combine(np.stack([self.M[i], -t]))
-        both[1] += self.problem.gram.row(p)
-        both[1, p] += self.problem.ridge
-        left = both[1, p]
+        entering = self._residuals.column(m, p)
+        t = M @ entering.cross
+        left = entering.diagonal - float(t @ entering.cross)
         if left <= self.problem.negligible[p]:
             return False
         v = self.V[i].copy()
-        v_p = (self._R[:, p] + v * (both[0, p] / pivot)) / left
-        self._R += np.stack([v / pivot, -v_p], axis=1) @ both
-        np.square(both, out=both)
-        self.s += np.array([1.0 / pivot, -1.0 / left]) @ both
+        v_p = (entering.R + v * (float(self.M[i] @ entering.cross) / pivot)) / left
+        basis = [*self.basis[:i], p, *self.basis[i + 1 :]]
+        self._residuals.update(
+            np.stack([self.M[i], -t]),
+            p,
+            np.stack([v / pivot, -v_p], axis=1),
+            np.array([1.0 / pivot, -1.0 / left]),
+            basis,
+        )
         column = -t
         column[i] = 1.0
         self.M = M + column[:, None] * (column / left)
@@ -263,16 +235,27 @@ class SupportState:
         self._finish_update()
         return True
 
+    def drop_dependent(self, p: int) -> None:
+        """Forget p, which :meth:`add` found to depend on the basis: it gains nothing."""
+        self.inert.remove(p)
+        self._residuals.drop(p)
+
     # --------------------------------------------------------------- gains of changes
     def addition_gains(self) -> Array:
         """What adding each feature would take off the objective; -inf for the selected."""
-        gains = self._gains()
+        gains = self._residuals.gains()
         gains[self.support] = -np.inf
         return gains
 
-    def _gains(self) -> Array:
-        squares = np.einsum("cp,cp->p", self._R, self._R)
-        return safe_ratio(squares, self.s, self.s > self.problem.negligible)
+    def best_addition(self, allowed: Mask, min_gain: float) -> int | None:
+        """The feature that gains most, if more than ``min_gain``; ties to the lowest index."""
+        return self._residuals.best_addition(self._open(allowed, self.support), min_gain)
+
+    def _open(self, allowed: Mask, taken: Index) -> Mask:
+        """Features ``allowed`` but for those ``taken``."""
+        left: Mask = allowed.copy()
+        left[taken] = False
+        return left
 
     def removal_costs(self) -> Array:
         """What removing each feature would add to the objective, in the order of ``support``."""
@@ -284,7 +267,7 @@ class SupportState:
     def _replaceable(self) -> Mask:
         """Which basis features an inert one can replace: removing them costs nothing."""
         scale = np.sqrt(self.problem.diagonal)
-        T = self.M @ self._A[: len(self.basis), self.inert]
+        T = self.M @ self._residuals.cross(len(self.basis), self.inert)
         weights = np.abs(T) * scale[self.basis][:, None]
         noise = np.sqrt(self.problem.share) * scale[self.inert]
         return np.asarray((weights > noise).any(axis=1))
@@ -300,28 +283,12 @@ class SupportState:
         added = np.maximum(self.addition_gains(), 0.0)
         useful = np.flatnonzero(self.s > self.problem.negligible)
         gains = np.zeros((len(self.basis), added.size))
-        gains[:, useful] = self._score(np.arange(len(self.basis)), useful, added)
+        weights = ExchangeWeights.of(self.M, self.V, np.arange(len(self.basis)))
+        gains[:, useful] = self._residuals.exchange_gains(weights, useful)
         if self.inert:
             gains[self._replaceable()] = added
             gains = np.vstack([gains, np.tile(added, (len(self.inert), 1))])
         gains[:, self.support] = -np.inf
-        return gains
-
-    def _score(self, slots: Index, columns: Index, added: Array) -> Array:
-        """Gains of the exchanges of these slots for these columns, which must add something."""
-        scale = 1.0 / np.sqrt(np.diag(self.M)[slots])[:, None]
-        v = self.V[slots] * scale
-        costs = np.einsum("ic,ic->i", v, v)[:, None]
-        inverse = 1.0 / np.sqrt(self.s[columns])
-        A_C = self._A[: len(self.basis)].take(columns, axis=1) * inverse
-        u = (self.M[slots] * scale) @ A_C
-        gains = (2.0 * v) @ (self._R.take(columns, axis=1) * inverse)
-        gains *= u
-        gains += added[columns]
-        gains -= costs
-        u *= u
-        u += 1.0
-        gains /= u
         return gains
 
     def best_exchange(
@@ -336,55 +303,18 @@ class SupportState:
         """The exchange that gains most, if that is more than ``min_gain``; ties to low indices.
 
         Only features ``allowed`` come in; the first ``fixed`` of the basis stay, and so do those
-        that are ``held``. ``min_gain`` may be negative: the loss is then least. A column is scored
-        only if a bound on its exchanges is above the best of those scored before. Of the
-        efforts, "quick" stops after the columns with the highest bounds if one of them gains, and
-        "glance" always does.
+        that are ``held``. ``min_gain`` may be negative: the loss is then least. ``effort`` is that
+        of :meth:`Residuals.best_exchange`.
         """
         slots = np.array([i for i in range(fixed, len(self.basis)) if self.basis[i] not in held])
         if slots.size == 0:
             return None
-        added = self._gains()
-        added[~allowed] = 0.0
-        added[self.basis] = 0.0
-        costs = np.einsum("ic,ic->i", self.V, self.V)[slots] / np.diag(self.M)[slots]
-        bound = self._exchange_bound(added, float(costs.min()))
-        columns = np.flatnonzero((bound > min_gain) & (added > 0))
-        slack = _TIE * self.problem.total
-        best, tops, scored = min_gain, np.empty(0), columns[:0]
-        size = _FIRST
-        while columns.size:
-            block = columns
-            if columns.size > 2 * size:
-                block = columns[np.argpartition(-bound[columns], size - 1)[:size]]
-            top = self._score(slots, block, added).max(axis=0)
-            scored, tops = np.append(scored, block), np.append(tops, top)
-            best = max(best, float(top.max()))
-            if effort == "glance" or (effort == "quick" and best > min_gain):
-                break
-            bound[block], size = -np.inf, _BLOCK
-            columns = columns[bound[columns] > best - slack]
-        if best <= min_gain:
+        weights = ExchangeWeights.of(self.M, self.V, slots)
+        others = self._open(allowed, np.array(self.basis))
+        p = self._residuals.best_exchange(weights, others, min_gain, effort)
+        if p is None:
             return None
-        p = int(scored[tops >= best - slack].min())
-        gains = self._score(slots, np.array([p]), added)[:, 0]
-        ties = slots[gains >= gains.max() - slack]
+        gains = self._residuals.exchange_gains(weights, np.array([p]))[:, 0]
+        ties = slots[gains >= gains.max() - TIE * self.problem.total]
         out = min(self.basis[i] for i in ties.tolist())
         return Exchange(float(gains.max()), out, p)
-
-    def _exchange_bound(self, added: Array, least_cost: float) -> Array:
-        """No exchange that brings p in gains more than entry p.
-
-        It gains at most a_p, with equality if g_i = u^2 a_p; and u^2 <= A_pp / s_p - 1, because
-        what the others leave of p is at most all of it.
-        """
-        left = np.maximum(self.s, self.problem.negligible)
-        ratio = safe_ratio(self.problem.diagonal, left, left > 0)
-        u = np.sqrt(np.maximum(ratio - 1.0, 0.0)) * np.sqrt(added)
-        least = np.sqrt(least_cost)
-        np.minimum(u, least, out=u)
-        reached = u >= least
-        bound = added - least_cost
-        bound += 2.0 * least * u
-        bound = safe_ratio(bound, ratio, ratio > 0)
-        return np.where(reached, added, bound)

@@ -12,11 +12,11 @@ from sklearn.utils.validation import column_or_1d
 from rowsparse._arrays import Array, Index
 from rowsparse.targets import as_numbers, resolve_task
 
-__all__ = ["TargetColumns"]
+__all__ = ["GrowingTargets"]
 
 
 @dataclass(frozen=True)
-class TargetColumns:
+class GrowingTargets:
     """The task and the columns that go with it.
 
     Attributes
@@ -40,7 +40,7 @@ class TargetColumns:
     guessed: bool
 
     @classmethod
-    def of(cls, y: NDArray[Any], task: str) -> TargetColumns:
+    def of(cls, y: NDArray[Any], task: str) -> GrowingTargets:
         """From the first block; ``task`` may be "auto"."""
         found = resolve_task(y, task)
         guessed = task == "auto"
@@ -59,7 +59,7 @@ class TargetColumns:
         """Whether the columns hold zeros and ones."""
         return self.task != "regression"
 
-    def encoded(self, y: NDArray[Any]) -> tuple[TargetColumns, Array]:
+    def encoded(self, y: NDArray[Any]) -> tuple[GrowingTargets, Array]:
         """The columns with the classes of a block added, and the block as a target matrix."""
         if self.classes is not None:
             if self.guessed and resolve_task(y, "auto") != "classification":
@@ -82,7 +82,7 @@ class TargetColumns:
             raise ValueError("y must hold only 0 and 1 for task='multilabel'.")
         return self, numbers
 
-    def united(self, other: TargetColumns) -> TargetColumns:
+    def united(self, other: GrowingTargets) -> GrowingTargets:
         """The columns of both; refused if they are not for the same kind of targets."""
         if self.task != other.task and self.guessed and other.guessed:
             raise ValueError(
@@ -96,13 +96,13 @@ class TargetColumns:
             )
         return self if other.classes is None else self._with_classes(other.classes)
 
-    def positions(self, wider: TargetColumns) -> Index:
+    def positions(self, wider: GrowingTargets) -> Index:
         """Where these columns are among those of ``wider``."""
         if self.classes is None or wider.classes is None:
             return np.arange(self.width)
         return np.searchsorted(wider.classes, self.classes)
 
-    def _with_classes(self, labels: NDArray[Any]) -> TargetColumns:
+    def _with_classes(self, labels: NDArray[Any]) -> GrowingTargets:
         assert self.classes is not None
         if _kind(labels) != _kind(self.classes):
             raise ValueError(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rowsparse.moments.target_columns import TargetColumns
+from rowsparse.moments.growing_targets import GrowingTargets
 from rowsparse.targets import encode_targets
 
 
 def test_classes_grow_and_stay_sorted() -> None:
-    columns = TargetColumns.of(np.array(["b", "b"]), "auto")
+    columns = GrowingTargets.of(np.array(["b", "b"]), "auto")
     columns, _ = columns.encoded(np.array(["b", "b"]))
     wider, Y = columns.encoded(np.array(["abc", "b", "d"]))
     assert wider.classes is not None
@@ -21,11 +21,11 @@ def test_classes_grow_and_stay_sorted() -> None:
 
 def test_numbers_and_labels_are_taken_as_they_are() -> None:
     numbers = np.array([[1.5, 2.0], [0.5, 1.0]])
-    columns = TargetColumns.of(numbers, "auto")
+    columns = GrowingTargets.of(numbers, "auto")
     assert (columns.task, columns.width, columns.grouped) == ("regression", 2, False)
     np.testing.assert_array_equal(columns.encoded(numbers)[1], numbers)
-    assert TargetColumns.of(np.array([0.5, 1.5]), "auto").single_output
-    assert TargetColumns.of(np.array([[0, 1], [1, 1]]), "auto").task == "multilabel"
+    assert GrowingTargets.of(np.array([0.5, 1.5]), "auto").single_output
+    assert GrowingTargets.of(np.array([[0, 1], [1, 1]]), "auto").task == "multilabel"
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_numbers_and_labels_are_taken_as_they_are() -> None:
     ],
 )
 def test_a_block_of_another_kind_is_refused(first: object, second: object, message: str) -> None:
-    columns = TargetColumns.of(np.array(first), "auto")
+    columns = GrowingTargets.of(np.array(first), "auto")
     with pytest.raises(ValueError, match=message):
         columns.encoded(np.array(second))
 
 
 def test_columns_of_other_tasks_are_not_united() -> None:
-    classes, numbers = (TargetColumns.of(np.array(y), "auto") for y in ([1, 2], [0.5, 1.5]))
+    classes, numbers = (GrowingTargets.of(np.array(y), "auto") for y in ([1, 2], [0.5, 1.5]))
     with pytest.raises(ValueError, match="taken for classification in some blocks"):
         classes.united(numbers)

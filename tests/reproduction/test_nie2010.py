@@ -1,0 +1,24 @@
+"""What the page of Nie et al. (2010) computes."""
+
+from __future__ import annotations
+
+import pytest
+
+from reproduction import nie2010
+
+
+def test_the_printed_averages_are_those_of_the_printed_numbers():
+    for k in nie2010.TABLE_KS:
+        for *values, average in (nie2010.PRINTED[f"top{k}"][m] for m in (*nie2010.RIVALS, "rfs")):
+            assert sum(values) / 6 == pytest.approx(average, abs=0.02)
+
+
+def test_leads_are_those_over_the_best_and_the_worst_rival():
+    cells = {
+        (method, "honest", "allaml", 20): [value]
+        for method, value in (("relieff", 0.9), ("mrmr", 0.8), ("rfs gamma 1", 0.95))
+    }
+    lines = {line[0]: line[1:] for line in nie2010.leads(cells)}
+    assert lines["ALLAML"] == ["+2.7 to +6.8", "–", "+5.0 to +15.0"]
+    assert lines["average"] == ["+4.4 to +12.2", "–", "–"]
+    assert lines["Pro-GE"][0] == "+0.0 to +2.9"
