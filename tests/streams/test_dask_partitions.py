@@ -267,6 +267,9 @@ def test_what_needs_the_samples_is_refused() -> None:
         RFS(2).fit(*arrays(CLASSES))
     with pytest.raises(ValueError, match="loss='logistic' needs the samples"):
         TopK(2, loss="logistic").fit(*arrays(CLASSES))
+    for selector in (TopKCV(2), StabilitySelection(TopK(2))):
+        with pytest.raises(ValueError, match="groups cannot be used with dask"):
+            selector.fit(*arrays(CLASSES), groups=CLASSES)
     with pytest.raises(TypeError, match="X must be a dask array or dataframe"):
         RowBlocks.from_dask(X, Y)
     with pytest.raises(TypeError, match="must be a dask array or dataframe"):
