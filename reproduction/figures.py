@@ -114,8 +114,11 @@ def coinciding(panels: Panels) -> dict[str, list[str]]:
         every = np.concatenate([np.asarray(line.values, dtype=float) for line in lines.values()])
         least = _HIDDEN * float(np.ptp(every))
         for (one, first), (other, second) in combinations(lines.items(), 2):
-            same = list(first.at) == list(second.at)
-            if same and np.max(np.abs(np.subtract(first.values, second.values))) <= least:
+            # One may go on where the other has ended.
+            left, right = (dict(zip(x.at, x.values, strict=True)) for x in (first, second))
+            shared = left.keys() & right.keys()
+            covered = len(shared) == min(len(left), len(right))
+            if covered and max(abs(left[at] - right[at]) for at in shared) <= least:
                 found.setdefault(f"{one} and {other}", []).append(title)
     return found
 
