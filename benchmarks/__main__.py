@@ -19,6 +19,7 @@ NAMES = (
     "passes",
     "gpu",
     "scale",
+    "dask_scale",
     "accuracy",
     "logistic",
     "logistic_proofs",

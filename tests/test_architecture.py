@@ -65,6 +65,8 @@ EXTRAS_ALLOWED = {"cli", "report", "demo"}
 CORE_PACKAGES = {"numpy", "scipy", "sklearn", "array_api_compat", "rowsparse"}
 
 EXTRAS = [
+    "dask",
+    "distributed",
     "fastexcel",
     "h5py",
     "jinja2",

@@ -45,5 +45,5 @@ def test_a_block_of_another_kind_is_refused(first: object, second: object, messa
 
 def test_columns_of_other_tasks_are_not_united() -> None:
     classes, numbers = (GrowingTargets.of(np.array(y), "auto") for y in ([1, 2], [0.5, 1.5]))
-    with pytest.raises(ValueError, match="cannot be combined"):
+    with pytest.raises(ValueError, match="taken for classification in some blocks"):
         classes.united(numbers)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from rowsparse import Moments
-from rowsparse.moments.parts import MomentsInParts, merged
+from rowsparse.moments.parts import MomentsInParts, counted_labels, merged
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((50, 3))
@@ -57,3 +59,25 @@ def test_merging_leaves_the_parts_as_they_are() -> None:
         merged([])
     with pytest.raises(TypeError, match="got ndarray"):
         merged([parts[0], X])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_blocks_apart_are_dealt_as_in_turn_if_they_know_what_was_before(classes: bool) -> None:
+    y = np.sort(rng.integers(0, 3, 50)) if classes else X[:, 0]
+    expected = MomentsInParts(4, "auto", products=True)
+    expected.update(X, y)
+    before = counted_labels(y[:23], "auto")
+    assert before == ({0: (y[:23] == 0).sum(), 1: (y[:23] == 1).sum()} if classes else {None: 23})
+    pair = [
+        MomentsInParts(4, "auto", products=True),
+        MomentsInParts(4, "auto", products=True, before=before),
+    ]
+    pair[0].update(X[:23], y[:23])
+    pair[1].update(X[23:], y[23:])
+    both = pair[0].merged(pair[1])
+    for found, whole in zip(both.parts, expected.parts, strict=True):
+        assert found.n_samples == whole.n_samples
+        np.testing.assert_allclose(found.statistics.full_xx(), whole.statistics.full_xx())
+    assert sum(part.n_samples for part in pair[0].parts) == 23
+    assert sys.getsizeof(both) > 4 * both.parts[0].statistics.nbytes > 4 * 8 * 9
+    assert counted_labels(y[:0], "auto") == {}

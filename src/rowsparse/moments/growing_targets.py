@@ -84,6 +84,11 @@ class GrowingTargets:
 
     def united(self, other: GrowingTargets) -> GrowingTargets:
         """The columns of both; refused if they are not for the same kind of targets."""
+        if self.task != other.task and self.guessed and other.guessed:
+            raise ValueError(
+                f"y was taken for {self.task} in some blocks and for {other.task} in others: pass "
+                "task, such as task='regression'."
+            )
         if self.task != other.task or self.n_numbers != other.n_numbers:
             raise ValueError(
                 f"Moments for {self.task} with {self.width} targets and for {other.task} with "

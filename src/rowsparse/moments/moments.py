@@ -86,6 +86,10 @@ class Moments:
     def __repr__(self) -> str:
         return f"Moments({self.n_samples} samples, {self.n_features} features, {self.task})"
 
+    def __sizeof__(self) -> int:
+        # Dask asks for it before it moves or spills them.
+        return object.__sizeof__(self) + (self._statistics.nbytes if self._statistics else 0)
+
     @property
     def task(self) -> str:
         return self._task if self._targets is None else self._targets.task

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,9 @@ from numpy.typing import NDArray
 
 from rowsparse._arrays import Index
 from rowsparse.moments.moments import Moments, checked_block
-from rowsparse.targets import check_sample_weight, target_array
+from rowsparse.targets import check_sample_weight, resolve_task, target_array
 
-__all__ = ["MomentsInParts", "merged"]
+__all__ = ["MomentsInParts", "counted_labels", "merged"]
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
@@ -46,12 +48,16 @@ class MomentsInParts:
         What y holds.
     products : bool
         Whether X'X is kept, for each part.
+    before : Counter, optional
+        How many samples of each class were dealt out before these; see :func:`counted_labels`.
     """
 
-    def __init__(self, n_parts: int, task: str, *, products: bool) -> None:
+    def __init__(
+        self, n_parts: int, task: str, *, products: bool, before: Counter[Any] | None = None
+    ) -> None:
         self.parts = [Moments(task, products=products) for _ in range(n_parts)]
         self._whole = Moments(task, products=False)
-        self._dealt: Counter[Any] = Counter()
+        self._dealt = Counter(before)
 
     def update(
         self, X: Any, y: Any, sample_weight: Any = None, *, feature_names: Any = None
@@ -76,16 +82,41 @@ class MomentsInParts:
                 block = None if weights is None else weights[rows]
                 moments.update_as(by_rows[rows], y[rows], block, names, self._whole)
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + sum(getsizeof(part) for part in self.parts)
+
+    def merged(self, other: MomentsInParts) -> MomentsInParts:
+        """Those of the samples of both; neither is changed."""
+        both = copy(self)
+        both._whole = merged([self._whole, other._whole])
+        both.parts = [merged(pair) for pair in zip(self.parts, other.parts, strict=True)]
+        return both
+
     def _part_of(self, y: NDArray[Any]) -> Index:
         """The part of each sample."""
         if self._whole.classes is None:
             code, labels = np.zeros(y.shape[0], dtype=np.intp), [None]
         else:
-            unique, code = np.unique(y.ravel(), return_inverse=True)
-            labels = unique.tolist()
+            labels, code = _coded(y)
         part = np.empty(y.shape[0], dtype=np.intp)
         for c, label in enumerate(labels):
             rows = np.flatnonzero(code == c)
             part[rows] = (self._dealt[label] + np.arange(rows.size)) % len(self.parts)
             self._dealt[label] += rows.size
         return part
+
+
+def counted_labels(y: Any, task: str) -> Counter[Any]:
+    """How many samples of a block there are of each class, or in all (of None) without classes."""
+    y = target_array(y, len(y))
+    if y.shape[0] == 0:
+        return Counter()
+    if resolve_task(y, task) != "classification":
+        return Counter({None: y.shape[0]})
+    labels, code = _coded(y)
+    return Counter(dict(zip(labels, np.bincount(code).tolist(), strict=True)))
+
+
+def _coded(y: NDArray[Any]) -> tuple[list[Any], Index]:
+    labels, code = np.unique(y.ravel(), return_inverse=True)
+    return labels.tolist(), code

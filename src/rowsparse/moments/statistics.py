@@ -112,6 +112,11 @@ class Statistics:
         return Statistics(**(values | copied))
 
     @property
+    def nbytes(self) -> int:
+        """The bytes of the arrays."""
+        return sum(v.nbytes for v in vars(self).values() if isinstance(v, np.ndarray))
+
+    @property
     def x_mean(self) -> Array:
         """Weighted means of X."""
         return self.x_origin + self.x_shift

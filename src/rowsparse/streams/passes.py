@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any
 
 from rowsparse.moments import Moments
-from rowsparse.moments.parts import MomentsInParts
-from rowsparse.streams.row_blocks import RowBlocks, in_block
+from rowsparse.moments.parts import MomentsInParts, counted_labels, merged
+from rowsparse.streams.block import Block
+from rowsparse.streams.row_blocks import Progress, RowBlocks
 
-__all__ = ["Progress", "gather", "gather_parts"]
-
-# Called after each block with the number of blocks so far.
-Progress = Callable[[int], None]
+__all__ = ["gather", "gather_parts", "merged_pair"]
 
 
 def gather(
@@ -30,30 +32,50 @@ def gather(
     progress : callable, optional
         Called after each block.
     """
-    moments: Moments | None = None
-    for number, (X, y, weights) in blocks.blocks():
-        try:
-            if moments is None:
-                moments = Moments(task, products=X.shape[1] <= most_products)
-            moments.update(X, y, weights, feature_names=blocks.feature_names)
-        except (TypeError, ValueError) as error:
-            raise in_block(number, error) from None
-        if progress is not None:
-            progress(number + 1)
-    assert moments is not None
-    return moments
+    add = partial(_update, task=task, most_products=most_products, names=blocks.feature_names)
+    return blocks.aggregate(add, merged_pair, progress)
 
 
 def gather_parts(
     blocks: RowBlocks, task: str, n_parts: int, progress: Progress | None = None
 ) -> list[Moments]:
-    """The Moments of parts of the samples, with X'X, in one pass; see :class:`MomentsInParts`."""
-    dealt = MomentsInParts(n_parts, task, products=True)
-    for number, (X, y, weights) in blocks.blocks():
-        try:
-            dealt.update(X, y, weights, feature_names=blocks.feature_names)
-        except (TypeError, ValueError) as error:
-            raise in_block(number, error) from None
-        if progress is not None:
-            progress(number + 1)
+    """The Moments of parts of the samples, with X'X, in one pass; see :class:`MomentsInParts`.
+
+    Blocks of dask, which do not come in turn, are told how many samples of each class were before
+    them: their y is computed once more for that.
+    """
+    counts = blocks.map_targets(partial(counted_labels, task=task)) or []
+    before = list(accumulate(counts, initial=Counter[Any]()))
+    names = blocks.feature_names
+    add = partial(_deal, task=task, n_parts=n_parts, names=names, before=before)
+    dealt = blocks.aggregate(add, MomentsInParts.merged, progress)
     return [part for part in dealt.parts if part.n_samples]
+
+
+def merged_pair(first: Moments, second: Moments) -> Moments:
+    """The Moments of both; neither is changed."""
+    return merged([first, second])
+
+
+def _update(
+    moments: Moments | None, block: Block, _: int, *, task: str, most_products: int, names: Any
+) -> Moments:
+    if moments is None:
+        moments = Moments(task, products=block.X.shape[1] <= most_products)
+    return moments.update(*block, feature_names=names)
+
+
+def _deal(
+    dealt: MomentsInParts | None,
+    block: Block,
+    number: int,
+    *,
+    task: str,
+    n_parts: int,
+    names: Any,
+    before: Sequence[Counter[Any]],
+) -> MomentsInParts:
+    if dealt is None:
+        dealt = MomentsInParts(n_parts, task, products=True, before=before[number])
+    dealt.update(*block, feature_names=names)
+    return dealt

@@ -5,28 +5,34 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rowsparse._validation import check_number
+from rowsparse.streams.block import Block, in_block
+from rowsparse.streams.dask_partitions import (
+    Partition,
+    aggregate_partitions,
+    dask_partitions,
+    is_dask,
+    map_targets,
+    read_partitions,
+)
 from rowsparse.streams.hdf5 import hdf5_source
 from rowsparse.streams.tables import table_source
 
-__all__ = ["Block", "RowBlocks"]
+__all__ = ["Progress", "RowBlocks", "as_row_blocks"]
 
 # Rows of a block where the source does not say.
 _ROWS = 1 << 14
 
+# Called after each block with the number of blocks so far.
+Progress = Callable[[int], None]
 
-class Block(NamedTuple):
-    """Some samples: X, y and the sample weights, or None."""
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
+State = TypeVar("State")
 
 
 class RowBlocks:
@@ -73,6 +79,7 @@ class RowBlocks:
             self.feature_names = np.array(list(feature_names), dtype=object)
         self.n_blocks = n_blocks
         self._sizes: list[int] | None = None
+        self._partitions: list[Partition] | None = None
         self.n_passes = 0
 
     def __repr__(self) -> str:
@@ -166,10 +173,67 @@ class RowBlocks:
         read, names, n_blocks = hdf5_source(Path(path), target, X, rows)
         return cls(read, feature_names=names, n_blocks=n_blocks)
 
-    def check_alone(self, *others: Any) -> None:
-        """Refuse other arguments of fit: the targets and the weights come with the blocks."""
-        if any(other is not None for other in others):
-            raise ValueError("y and sample_weight come with the RowBlocks: pass nothing else.")
+    @classmethod
+    def from_dask(cls, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Dask collections: every partition of rows is a block; needs the extra "dask".
+
+        Statistics of the blocks are computed and merged by dask, on the scheduler that is active;
+        nothing else is gathered. ``fit`` does this with dask collections on its own.
+
+        Parameters
+        ----------
+        X : dask array or dataframe of shape (n_samples, n_features), or delayed
+            Chunks along both axes and unknown numbers of rows are fine. Something delayed is
+            one block.
+        y, sample_weight : dask arrays, dataframes or series, or delayed
+            The targets, and the weights if there are any, with the partitions of X. Those of
+            arrays of known lengths are brought to those of X; other arrays are cut to them.
+
+        Returns
+        -------
+        RowBlocks
+        """
+        partitions = dask_partitions(X, y, sample_weight)
+        blocks = cls(lambda: read_partitions(partitions), n_blocks=len(partitions))
+        blocks._partitions = partitions
+        return blocks
+
+    def aggregate(
+        self,
+        add: Callable[[State | None, Block, int], State],
+        merge: Callable[[State, State], State],
+        progress: Progress | None = None,
+    ) -> State:
+        """One pass that adds up something: the state after all blocks.
+
+        Parameters
+        ----------
+        add : callable
+            Takes a state (None for that of no blocks, which it may change), a block and its
+            number, and returns the state with that block.
+        merge : callable
+            Takes the states of some blocks and of those after them, neither of which it changes,
+            and returns that of both: blocks of dask are added up where they are.
+        progress : callable, optional
+            Called after each block, if they come in turn.
+        """
+        if self._partitions is not None:
+            self.n_passes += 1
+            return aggregate_partitions(self._partitions, add, merge)
+        state: State | None = None
+        for number, block in self.blocks():
+            try:
+                state = add(state, block, number)
+            except (TypeError, ValueError) as error:
+                raise in_block(number, error) from None
+            if progress is not None:
+                progress(number + 1)
+        assert state is not None
+        return state
+
+    def map_targets(self, function: Callable[[Any], State]) -> list[State] | None:
+        """The function of the y of every block of dask; None where blocks come in turn."""
+        return None if self._partitions is None else map_targets(self._partitions, function)
 
     def blocks(self) -> Iterator[tuple[int, Block]]:
         """One pass: the blocks with their numbers; refuses a source that has changed."""
@@ -200,10 +264,18 @@ class RowBlocks:
 _CHANGED = "is not as it was in the pass before: the data must not change while they are read."
 
 
-def in_block(number: int, error: Exception) -> Exception:
-    """The error, with the number of the block in its sentence."""
-    kind = TypeError if isinstance(error, TypeError) else ValueError
-    return kind(f"Block {number}: {str(error).partition(chr(10))[0]}")
+def as_row_blocks(X: Any, y: Any, sample_weight: Any, **others: Any) -> RowBlocks | None:
+    """The arguments of a fit as blocks, if X is RowBlocks or a dask collection."""
+    if isinstance(X, RowBlocks):
+        if any(value is not None for value in (y, sample_weight, *others.values())):
+            raise ValueError("y and sample_weight come with the RowBlocks: pass nothing else.")
+        return X
+    if not is_dask(X):
+        return None
+    for name, value in others.items():
+        if value is not None:
+            raise ValueError(f"{name} cannot be used with dask collections: leave it out.")
+    return RowBlocks.from_dask(X, y, sample_weight)
 
 
 def _check_file(array: Any) -> None:

@@ -17,14 +17,14 @@ _PARQUET, _ARROW = (".parquet", ".pq"), (".arrow", ".feather")
 Source = tuple[Callable[[], Iterable[Sequence[Any]]], list[str], int | None]
 
 
-def needed_module(name: str) -> Any:
-    """A module of the extra "stream"."""
+def needed_module(name: str, extra: str = "stream") -> Any:
+    """A module of an extra."""
     try:
         return import_module(name)
     except ImportError:
         package = name.partition(".")[0]
         raise ImportError(
-            f'{package} is needed to read this file: pip install "rowsparse[stream]".'
+            f'{package} is needed for such data: pip install "rowsparse[{extra}]".'
         ) from None
 
 

@@ -129,7 +129,7 @@ classes_ : array
 moments_ : Moments
     After ``partial_fit``: the statistics of all blocks so far.
 n_passes_ : int
-    After a fit from :class:`RowBlocks`: how often they were read.
+    After a fit from :class:`RowBlocks` or a dask collection: how often it was read.
 """,
     "columns": """
 n_features_in_ : int

@@ -15,6 +15,7 @@ from rowsparse.selectors.base.selector import BaseSelector
 from rowsparse.selectors.base.state import SET_BY_VALIDATION, forget_last_fit, unchanged_on_error
 from rowsparse.streams import RowBlocks
 from rowsparse.streams.passes import gather
+from rowsparse.streams.row_blocks import as_row_blocks
 
 __all__ = ["MAX_PRODUCTS", "FromMoments"]
 
@@ -31,22 +32,22 @@ class FromMoments(BaseSelector):
     needs_products: ClassVar[bool] = True
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        if not isinstance(X, RowBlocks):
+        blocks = as_row_blocks(X, y, sample_weight)
+        if blocks is None:
             return super()._fit(X, y, sample_weight)
-        X.check_alone(y, sample_weight)
         with unchanged_on_error(self):
             check_parameters(self)
             self._check_combinations()
             self._check_moments()
-            before = X.n_passes
+            before = blocks.n_passes
             most = MAX_PRODUCTS if self.needs_products else 0
-            moments = gather(X, getattr(self, "task", "auto"), most_products=most)
+            moments = gather(blocks, getattr(self, "task", "auto"), most_products=most)
             if self.needs_products and not moments.has_products:
-                self._select_wide(X, moments)
+                self._select_wide(blocks, moments)
             else:
                 self._select(read_moments(self, moments))
             self.__dict__.pop("dual_coef_", None)
-            self.n_passes_ = X.n_passes - before
+            self.n_passes_ = blocks.n_passes - before
             finish_callbacks(self)
         return self
 

@@ -26,6 +26,7 @@ from rowsparse.selectors.base.support import SupportMixin
 from rowsparse.solvers.filters.relevance import AGGREGATES
 from rowsparse.solvers.solution import Solution, ranking_from_scores, relative_gap
 from rowsparse.streams import RowBlocks
+from rowsparse.streams.dask_partitions import is_dask
 from rowsparse.targets import Targets
 
 
@@ -54,10 +55,11 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
 
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         """Check the input of fit."""
-        if isinstance(X, RowBlocks):
+        if isinstance(X, RowBlocks) or is_dask(X):
+            kind = "RowBlocks" if isinstance(X, RowBlocks) else "dask collections"
             raise TypeError(
                 f"{type(self).__name__} needs all samples at once and cannot be fitted from "
-                "RowBlocks: use a selector with fit_moments, such as TopK."
+                f"{kind}: use a selector with fit_moments, such as TopK."
             )
         return read_sample(self, X, y, sample_weight)
 
@@ -137,7 +139,8 @@ class LinearSelector(BaseSelector):
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
             Training data. float32 and sparse data are used as they are, and so are torch tensors
             and CuPy arrays on a GPU. Selectors with ``fit_moments`` also take
-            :class:`RowBlocks`, which bring their own y.
+            :class:`RowBlocks`, which bring their own y, and dask arrays and dataframes, with y
+            and weights of the same partitions of rows.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Class labels, 0/1 label indicators (dense or sparse), or numbers.
         sample_weight : array-like of shape (n_samples,), optional
@@ -332,7 +335,8 @@ class WeightedScoreSelector(ScoreSelector):
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            Training data.
+            Training data. Selectors with ``fit_moments`` also take :class:`RowBlocks` and dask
+            collections, as in :meth:`TopK.fit`.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Class labels, 0/1 label indicators (dense or sparse), or numbers, as far as the
             method takes them.

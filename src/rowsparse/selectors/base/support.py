@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from rowsparse._arrays import Mask
 from rowsparse.selectors.base.device import is_foreign, put_columns, take_columns
 from rowsparse.selectors.base.summary import summary_html
+from rowsparse.streams.dask_partitions import is_dask, selected_columns
 from rowsparse.targets import TASKS
 
 
@@ -41,13 +42,17 @@ class SupportMixin(SelectorMixin):  # type: ignore[misc]
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            The samples: also a torch tensor or a CuPy array, wherever it is.
+            The samples: also a torch tensor or a CuPy array, wherever it is, or a dask array or
+            dataframe.
 
         Returns
         -------
         array of shape (n_samples, n_selected)
-            Of the library and on the device of X.
+            Of the library and on the device of X; a dask collection is not computed.
         """
+        if is_dask(X):
+            names = getattr(self, "feature_names_in_", None)
+            return selected_columns(X, self._get_support_mask(), names)
         if not is_foreign(X):
             return super().transform(X)
         return take_columns(self, X, np.flatnonzero(self._get_support_mask()))

@@ -30,8 +30,8 @@ from rowsparse.selectors.base.support import SupportMixin
 from rowsparse.selectors.meta.stability_measure import stability, wilson_interval
 from rowsparse.selectors.meta.subsamples import draw, draw_groups
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.streams import RowBlocks
 from rowsparse.streams.passes import gather_parts
+from rowsparse.streams.row_blocks import as_row_blocks
 from rowsparse.targets import target_array
 
 _DISCRETE = ("binary", "multiclass")
@@ -154,7 +154,8 @@ class StabilitySelection(
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            Training data; or :class:`RowBlocks`, dealt into 20 parts for :meth:`fit_moments`.
+            Training data; or :class:`RowBlocks` or a dask collection, dealt into 20 parts for
+            :meth:`fit_moments`.
         y : array-like, optional
             Whatever the selector takes.
         groups : array-like of shape (n_samples,), optional
@@ -168,10 +169,12 @@ class StabilitySelection(
         self
         """
         self._check()
-        if isinstance(X, RowBlocks):
-            X.check_alone(y, groups, *fit_params.values())
+        weights = fit_params.get("sample_weight")
+        others = {name: v for name, v in fit_params.items() if name != "sample_weight"}
+        blocks = as_row_blocks(X, y, weights, groups=groups, **others)
+        if blocks is not None:
             task = getattr(self._inner, "task", "auto")
-            self.fit_moments(gather_parts(X, task, _STREAMED_PARTS))
+            self.fit_moments(gather_parts(blocks, task, _STREAMED_PARTS))
             self.n_passes_ = 1
             return self
         refuse_device_arrays(self, X)

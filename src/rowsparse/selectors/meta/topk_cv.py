@@ -40,8 +40,8 @@ from rowsparse.selectors.topk.path_problem import (
     path_problem,
 )
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.streams import RowBlocks
 from rowsparse.streams.passes import gather_parts
+from rowsparse.streams.row_blocks import as_row_blocks
 
 
 def _is_cv(value: Any) -> bool:
@@ -219,7 +219,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`TopK.fit`. From :class:`RowBlocks`, as :meth:`fit_moments` does.
+            As in :meth:`TopK.fit`. From :class:`RowBlocks` or a dask collection, as
+            :meth:`fit_moments` does.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, not of columns, for a splitter that keeps them together.
 
@@ -228,12 +229,12 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         check_parameters(self)
-        if isinstance(X, RowBlocks):
-            X.check_alone(y, sample_weight, groups)
+        blocks = as_row_blocks(X, y, sample_weight, groups=groups)
+        if blocks is not None:
             n_parts = 1 if self.rule == "ebic" else self.cv
             if self.rule != "ebic":
                 self._check_parts(n_parts)
-            self.fit_moments(gather_parts(X, self.task, n_parts))
+            self.fit_moments(gather_parts(blocks, self.task, n_parts))
             self.n_passes_ = 1
             return self
         require_targets(self, y)

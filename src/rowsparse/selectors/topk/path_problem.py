@@ -11,6 +11,7 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse._deadline import NO_DEADLINE
 from rowsparse.moments import Moments
+from rowsparse.selectors.base.from_moments import MAX_PRODUCTS
 from rowsparse.selectors.base.messages import warn_user
 from rowsparse.selectors.base.moments import MomentsSample, read_moments
 from rowsparse.selectors.base.parameters import generator
@@ -26,6 +27,8 @@ from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
 from rowsparse.solvers.subset.logistic import solve_logistic_path
 from rowsparse.solvers.subset.path import PathPoint, solve_path
 from rowsparse.solvers.subset.search import search
+from rowsparse.streams.passes import gather
+from rowsparse.streams.row_blocks import as_row_blocks
 
 # Default of the largest k.
 _K_MAX = 30
@@ -200,6 +203,11 @@ class LogisticPathProblem(PathProblem):
 
 def path_problem(selector: TopK, X: Any, y: Any, sample_weight: Any) -> PathProblem:
     """What the selector, its parameters checked, would hand to its solver."""
+    blocks = as_row_blocks(X, y, sample_weight)
+    if blocks is not None:
+        selector._check_moments()
+        moments = gather(blocks, selector.task, most_products=MAX_PRODUCTS)
+        return moments_path_problem(selector, moments)
     selector._check_combinations()
     return _path_problem(selector, selector._read(X, y, sample_weight))
 

@@ -8,6 +8,7 @@ follows: columns outside the candidates that would gain join them, until there a
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,8 @@ from rowsparse.solvers.solution import scores_with_closeness
 from rowsparse.solvers.subset.gram import GramProblem, GramRows
 from rowsparse.solvers.subset.support import SupportState
 from rowsparse.streams import RowBlocks
-from rowsparse.streams.row_blocks import in_block
+from rowsparse.streams.block import Block
+from rowsparse.streams.passes import merged_pair
 
 __all__ = ["WideProblem", "fit_wide", "gather_columns", "products_with"]
 
@@ -113,34 +115,51 @@ def _take_over(
 
 def gather_columns(blocks: RowBlocks, task: str, columns: Index) -> Moments:
     """The Moments of some columns, in one pass."""
-    moments = Moments(task)
-    for number, (X, y, weights) in blocks.blocks():
-        try:
-            moments.update(_columns(X, columns), y, weights)
-        except (TypeError, ValueError) as error:
-            raise in_block(number, error) from None
-    return moments
+    return blocks.aggregate(partial(_update, task=task, columns=columns), merged_pair)
+
+
+def _update(moments: Moments | None, block: Block, _: int, *, task: str, columns: Index) -> Moments:
+    moments = Moments(task) if moments is None else moments
+    return moments.update(_columns(block.X, columns), block.y, block.sample_weight)
 
 
 def products_with(blocks: RowBlocks, columns: Index, found: Statistics) -> Array:
     """Sums of products of the deviations of all columns with those of some, d x k, in one pass."""
-    total = np.zeros((found.x_origin.size, columns.size))
-    sums, weight = np.zeros(columns.size), 0.0
-    for _, (X, _, weights) in blocks.blocks():
-        n = X.shape[0]
-        if n == 0:
-            continue
-        w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-        Z = _columns(X, columns)
-        Z = np.asarray(Z.toarray() if sp.issparse(Z) else Z, dtype=np.float64)
-        Z = (Z - found.x_origin[columns]) * w[:, None]
-        if sp.issparse(X):
-            total += X.T @ Z - np.outer(found.x_origin, Z.sum(axis=0))
-        else:
-            total += (np.asarray(X, dtype=np.float64) - found.x_origin).T @ Z
-        sums, weight = sums + Z.sum(axis=0), weight + float(w.sum())
+    add = partial(_add_products, columns=columns, origin=found.x_origin)
+    sums = blocks.aggregate(add, _added)
     # Of deviations from the origins, those from the means.
-    return total - np.outer(found.x_shift, sums)
+    return sums.products - np.outer(found.x_shift, sums.columns)
+
+
+class _Sums(NamedTuple):
+    """Of products of all columns with some, and of these, all less their origins."""
+
+    products: Array
+    columns: Array
+
+
+def _add_products(
+    sums: _Sums | None, block: Block, _: int, *, columns: Index, origin: Array
+) -> _Sums:
+    if sums is None:
+        sums = _Sums(np.zeros((origin.size, columns.size)), np.zeros(columns.size))
+    X, _, weights = block
+    if X.shape[0] == 0:
+        return sums
+    w = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+    Z = _columns(X, columns)
+    Z = np.asarray(Z.toarray() if sp.issparse(Z) else Z, dtype=np.float64)
+    Z = (Z - origin[columns]) * w[:, None]
+    total = Z.sum(axis=0)
+    if sp.issparse(X):
+        added = X.T @ Z - np.outer(origin, total)
+    else:
+        added = (np.asarray(X, dtype=np.float64) - origin).T @ Z
+    return _added(sums, _Sums(added, total))
+
+
+def _added(first: _Sums, second: _Sums) -> _Sums:
+    return _Sums(first.products + second.products, first.columns + second.columns)
 
 
 def _columns(X: Any, columns: Index) -> Any:
