@@ -222,10 +222,10 @@ def _claims(rows: Sequence[Row]) -> dict[str, Any] | None:
         if "refitted" in row
     }
     least = {d: _least(own.values()) for d, own in ran.items()}
-    reached = {d: {m: arrival(row, least[d]) for m, row in own.items()} for d, own in ran.items()}
     return {
-        "number": len(ran),
-        "faster": sum(_sooner(own["algorithm 2"], own["printed"]) for own in reached.values()),
+        "faster": {
+            DATASETS[d]: _overtakes(own["algorithm 2"], own["printed"]) for d, own in ran.items()
+        },
         "left": {
             STEPS[step]: {
                 DATASETS[d]: f"{100 * (own[step]['values'][-1] / least[d] - 1):.0f} %"
@@ -242,8 +242,15 @@ def _claims(rows: Sequence[Row]) -> dict[str, Any] | None:
     }
 
 
-def _sooner(one: int | None, other: int | None) -> bool:
-    return one is not None and (other is None or one < other)
+def _overtakes(row: Row, other: Row) -> str:
+    """After how many iterations F is as low as that of another run at its end.
+
+    >>> _overtakes({"at": [1, 9], "values": [8.0, 4.0]}, {"at": [1, 50], "values": [9.0, 5.0]})
+    '9 instead of 50'
+    """
+    pairs = zip(row["at"], row["values"], strict=True)
+    found = next((at for at, value in pairs if value <= other["values"][-1]), "never")
+    return f"{found} instead of {other['at'][-1]}"
 
 
 def convergence_context(rows: Sequence[Row]) -> dict[str, Any]:
@@ -314,6 +321,11 @@ def sparsity_context(rows: Sequence[Row]) -> dict[str, Any]:
             lines += [[label, row["k"], *row["rows"]] for row in found]
     drawn = partial(curve_picture, x="K", y=f"rows longer than {DRAWN_TOLERANCE:g}")
     return {
+        "nearly": {
+            label: f"{sum(near_k)} of {len(near_k)}"
+            for label in SPARSITY.values()
+            if (near_k := [abs(v[2 + at] - v[1]) <= 0.1 * v[1] for v in lines if v[0] == label])
+        },
         "header": " | ".join(f"> {tolerance:g}" for tolerance in TOLERANCES),
         "lines": lines,
         "picture": drawn("an2021-sparsity", panels) if panels else None,

@@ -114,8 +114,11 @@ def coinciding(panels: Panels) -> dict[str, list[str]]:
         every = np.concatenate([np.asarray(line.values, dtype=float) for line in lines.values()])
         least = _HIDDEN * float(np.ptp(every))
         for (one, first), (other, second) in combinations(lines.items(), 2):
-            same = list(first.at) == list(second.at)
-            if same and np.max(np.abs(np.subtract(first.values, second.values))) <= least:
+            # One may go on where the other has ended.
+            left, right = (dict(zip(x.at, x.values, strict=True)) for x in (first, second))
+            shared = left.keys() & right.keys()
+            covered = len(shared) == min(len(left), len(right))
+            if covered and max(abs(left[at] - right[at]) for at in shared) <= least:
                 found.setdefault(f"{one} and {other}", []).append(title)
     return found
 
@@ -133,9 +136,11 @@ def curves(panels: Panels, *, x: str, y: str, columns: int = 3) -> Callable[[Pat
     def draw(path: Path) -> None:
         rows = -(-len(panels) // columns)
         width = min(columns, len(panels))
-        figure = new_canvas(4.2 * width, 3.1 * rows + 0.7)
-        grid = np.ravel(figure.subplots(rows, width, squeeze=False))
         names = list(dict.fromkeys(name for lines in panels.values() for name in lines))
+        legend_columns = max(1, 3 * width // 2)
+        legend_rows = -(-len(names) // legend_columns)
+        figure = new_canvas(4.2 * width, 3.1 * rows + 0.25 + 0.22 * legend_rows)
+        grid = np.ravel(figure.subplots(rows, width, squeeze=False))
         handles = {}
         for axes, (title, lines) in zip(grid, panels.items(), strict=False):
             for name, line in lines.items():
@@ -151,7 +156,7 @@ def curves(panels: Panels, *, x: str, y: str, columns: int = 3) -> Callable[[Pat
             handles.values(),
             handles.keys(),
             loc="outside lower center",
-            ncols=max(2, 3 * width // 2),
+            ncols=legend_columns,
             frameon=False,
         )
         save(figure, path)
