@@ -50,7 +50,10 @@ def to_host(array: Any) -> Any:
         return array.cpu().resolve_conj().resolve_neg().numpy()
     if is_cupy_array(array):
         return array.get()
-    return np.from_dlpack(array) if on_device(array) else array
+    if not on_device(array):
+        return array
+    host = np.from_dlpack(array)
+    return host if host.flags.writeable else host.copy()  # read-only before NumPy 2
 
 
 def to_device(array: NDArray[Any], like: Any) -> Any:

@@ -115,8 +115,10 @@ def test_values_that_are_not_stored_become_the_offset():
 
 
 def test_neither_a_dense_nor_a_sparse_matrix_is_copied_whole():
-    dense = np.random.default_rng(0).standard_normal((400, 5000))
-    held = sp.random_array((4000, 5000), density=0.01, rng=0, format="csc")
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((400, 5000))
+    where = rng.integers(4000, size=200_000), rng.integers(5000, size=200_000)
+    held = sp.csc_array((rng.random(200_000), where), shape=(4000, 5000))
     for X, size in ((dense, dense.nbytes), (held, 8 * 4000 * 5000)):
         with peak_memory() as peak:
             design, _ = clipped(X, 2.0)
