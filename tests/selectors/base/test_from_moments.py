@@ -207,3 +207,10 @@ def test_no_dual_point_without_samples() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not hasattr(made("mtfs").fit_moments(Moments().update(X, y)), "dual_coef_")
+
+
+def test_there_is_a_partial_fit_only_where_moments_are_enough() -> None:
+    assert hasattr(TopK(2), "partial_fit")
+    assert not hasattr(TopK(2, loss="logistic"), "partial_fit")
+    with pytest.raises(AttributeError, match="loss='l21' needs the samples themselves"):
+        TopK(2, loss="l21").partial_fit([[1.0], [2.0]], [0, 1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from rowsparse._compat import finish_callbacks, with_callbacks
@@ -21,6 +22,15 @@ __all__ = ["MAX_PRODUCTS", "FromMoments"]
 
 # Most columns for which X'X is gathered from a stream: it takes 3.2 GB.
 MAX_PRODUCTS = 20_000
+
+
+def _moments_are_enough(selector: FromMoments) -> bool:
+    """Whether there is a ``partial_fit`` with these parameters; AttributeError says why not."""
+    try:
+        selector._check_moments()
+    except ValueError as error:
+        raise AttributeError(str(error)) from None
+    return True
 
 
 class FromMoments(BaseSelector):
@@ -81,6 +91,7 @@ class FromMoments(BaseSelector):
             finish_callbacks(self)
         return self
 
+    @available_if(_moments_are_enough)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add a block of samples to those of earlier calls.
 
@@ -104,7 +115,6 @@ class FromMoments(BaseSelector):
         first = "moments_" not in vars(self)
         with unchanged_on_error(self):
             check_parameters(self)
-            self._check_moments()
             try:
                 validate_data(self, X, reset=first, skip_check_array=True)
             except (TypeError, ValueError) as error:
@@ -126,6 +136,8 @@ class FromMoments(BaseSelector):
         if fitted and "moments_" in vars(self) and "support_" not in vars(self):
             self._select_from_blocks()
             return getattr(self, name)
+        if name == "partial_fit":
+            _moments_are_enough(self)  # raises the reason, which the lookup of the method lost
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _select_from_blocks(self) -> None:
