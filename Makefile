@@ -35,7 +35,7 @@ test: $(VENV)/.test ## run the test suite, but for the tests marked long
 test-all: $(VENV)/.test ## run the tests marked long, then all others, and print the coverage of both
 	@echo "test-all: running pytest on the tests marked long"
 	@$(BIN)/python $(PYTEST) -m "$(LONG)" --cov=rowsparse --cov-report=
-	@$(MAKE) test COVERAGE="--cov=rowsparse --cov-append --cov-report=term:skip-covered"
+	@$(MAKE) --no-print-directory test COVERAGE="--cov=rowsparse --cov-append --cov-report=term:skip-covered"
 
 deep: $(VENV)/.deep ## install PyTorch, so that the tests of the deep selectors run too
 
