@@ -51,6 +51,16 @@ def test_rfs_the_printed_iteration_itself_ends_near_the_optimum(wine):
     assert published.objective_ <= 1.0002 * exact.objective_
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["allaml", "glioma", "lung", "prostate_ge"])
+@pytest.mark.parametrize("gamma", [1.0, 10.0])
+def test_rfs_how_near_it_ends(name, gamma, benchmark_data):
+    data, settings = benchmark_data(name), {"gamma": gamma, "fit_intercept": False}
+    published = RFS(20, variant="published", **settings).fit(*data)
+    exact = RFS(20, tol=1e-8, **settings).fit(*data)
+    assert 1.00002 <= published.objective_ / exact.objective_ <= 1.00009
+
+
 # -------------------------------------------------------------------------------------- RPFS
 def test_rpfs_the_row_of_largest_l1_norm_is_not_the_projection():
     P = np.array([[3.0, 0.0], [2.0, 2.0]])
@@ -113,6 +123,15 @@ def test_nmapg_the_printed_lipschitz_constant_is_many_times_too_large():
     design, _ = make_design(X, center=True, scale=True)
     printed = np.sum(design.column_norms() ** 2) + 100 * 0.1
     assert printed > 28.0 * (design.spectral_norm() ** 2 + 0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "ratio"), [("relathe", 28.8), ("basehock", 22.7), ("prostate_ge", 2.1)]
+)
+def test_nmapg_how_many_times_too_large_it_is(name, ratio, benchmark_data):
+    design, _ = make_design(benchmark_data(name)[0], center=True, scale=True)
+    printed = np.sum(design.column_norms() ** 2) + design.shape[1] * 0.1
+    assert printed / (design.spectral_norm() ** 2 + 0.1) == pytest.approx(ratio, abs=0.06)
 
 
 def test_nmapg_the_last_smoothing_does_not_keep_the_promised_gap(wine):

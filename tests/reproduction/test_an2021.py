@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -30,6 +32,7 @@ from reproduction.an2021_runs import (
     settings_tasks,
 )
 from reproduction.declare import RunTask, Size
+from reproduction.store import read_rows
 from rowsparse import NmAPG
 from rowsparse.design import make_design
 
@@ -259,3 +262,11 @@ def test_the_counts_on_the_objective_follow_from_the_rows():
     assert (found["same"], found["number"]) == (1, 1)
     (step,) = found["steps"]
     assert (step["share"], step["still"], step["feasible"], step["number"]) == (90, 0, 0, 1)
+
+
+def test_rows_are_exchanged_after_the_first_step_as_the_guide_says():
+    docs = Path(__file__).parents[2] / "docs"
+    rows = read_rows(docs / "reproduction" / "an2021.jsonl")["objective"]
+    step, _ = an2021.objective_context(rows)["steps"]
+    moved = f"in {step['number'] - step['still']} of {step['number']} cells"
+    assert moved in (docs / "guide.md").read_text(encoding="utf-8")

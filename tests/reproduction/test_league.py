@@ -286,3 +286,29 @@ def test_names_on_the_picture_of_times_do_not_overlap(tmp_path):
     assert len(boxes) == len(names)
     clashes = sum(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
     assert clashes == 0
+
+
+def test_the_readme_says_of_the_league_what_its_rows_say():
+    docs = Path(__file__).parents[2]
+    scores = Scores.of(read_rows(docs / "docs" / "league.csv")["classes"], "accuracy")
+    text = " ".join((docs / "README.md").read_text(encoding="utf-8").split())
+    overall = scores.comparison()
+    ranks = dict(zip(overall.methods, (f"{r:.1f}" for r in overall.mean_ranks), strict=True))
+    sets = len(scores.complete)
+    assert f"Of the {len(ranks)} distinct methods that finished on all {sets} sets" in text
+    assert (
+        f"best mean rank ({ranks['topk']}; then mRMR {ranks['mrmr']}, fastcan and a forest "
+        f"{ranks['fastcan']}, l1 logistic regression {ranks['sklearn-l1']})" in text
+    )
+    assert ranks["sklearn-forest"] == ranks["fastcan"]
+    assert f"differ by no more than {overall.critical_difference:.1f} are" in text
+    near = np.asarray(overall.mean_ranks) - min(overall.mean_ranks) <= overall.critical_difference
+    assert int(near.sum()) - 1 == 5
+    for which in (*({"judge": j} for j in JUDGES), *({"k": k} for k in scores.ks)):
+        own = scores.mean_ranks(scores.ranked, **which)
+        assert min(own, key=own.__getitem__) == "topk"
+    at = scores.methods.index("topk")
+    first = int((scores.places(k=80)[:, at] == 1).sum())
+    assert f"with 80 features it is first on {first} of the {sets} sets" in text
+    for dataset, k in (("pcmac", 5), ("basehock", 5), ("arcene", 80), ("glioma", 5), ("coil20", 5)):
+        assert scores.places(k=k)[scores.datasets.index(dataset), at] > 1

@@ -22,3 +22,7 @@ def test_leads_are_those_over_the_best_and_the_worst_rival():
     assert lines["ALLAML"] == ["+2.7 to +6.8", "–", "+5.0 to +15.0"]
     assert lines["average"] == ["+4.4 to +12.2", "–", "–"]
     assert lines["Pro-GE"][0] == "+0.0 to +2.9"
+    # "Level on two and within three points on two more", as the page says of the best rival.
+    best = {name: float(line[0].partition(" ")[0]) for name, line in lines.items()}
+    assert [name for name, lead in best.items() if lead == 0.0] == ["Pro-GE", "Pro-MS"]
+    assert [name for name, lead in best.items() if 0.0 < lead <= 3.0] == ["ALLAML", "LUNG"]
