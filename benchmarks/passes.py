@@ -70,8 +70,9 @@ def run(quick: bool) -> list[Table]:
     table = Table("TopK, alpha = 0, float32: cost in passes over X, memory besides X.", formats)
     table.target = f"at most {MOST_PASSES} passes, at most {MOST_ARRAYS} k d floats of 8 bytes"
     table.notes.append(
-        "Processor seconds. Passes: seconds / (k times those of one X.T @ x). The search has no restarts; the greedy "
-        "growth is the part of it before any exchange. Both have a fresh copy of a design, "
+        "Processor seconds. Passes: seconds / (k times those of one X.T @ x). The search has no "
+        "restarts; the greedy growth is the part of it before any exchange. Both have a fresh copy "
+        "of a design, "
         "which knows the norms of the columns from when it was made; the last row begins with "
         "plain arrays, so it makes the design too. Memory: largest sum that Python and NumPy had "
         "allocated besides X and Y, in a run of its own."
