@@ -68,9 +68,16 @@ class MomentsSample:
 
 
 def read_moments(
-    selector: Any, moments: Moments, *, needs_products: bool | None = None
+    selector: Any,
+    moments: Moments,
+    *,
+    needs_products: bool | None = None,
+    weighted: bool = False,
 ) -> MomentsSample:
-    """Check that Moments are what the selector can be fitted from."""
+    """Check that Moments are what the selector can be fitted from.
+
+    ``weighted`` says that they have the class weights already.
+    """
     if needs_products is None:
         needs_products = selector.needs_products
     if not isinstance(moments, Moments):
@@ -84,7 +91,7 @@ def read_moments(
         raise ValueError(
             f"{name} takes targets for {' or '.join(selector.tasks)}; the Moments are for {task}."
         )
-    if getattr(selector, "class_weight", None) is not None:
+    if getattr(selector, "class_weight", None) is not None and not weighted:
         raise ValueError(
             "class_weight cannot be applied to Moments: update them with sample_weight instead."
         )

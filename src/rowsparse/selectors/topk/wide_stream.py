@@ -68,6 +68,7 @@ def fit_wide(selector: Any, blocks: RowBlocks, sample: MomentsSample) -> None:
             include=np.searchsorted(candidates, asked.include).tolist(),
             exclude=None,
             task=sample.targets.task,
+            class_weight=None,  # the blocks have it
             random_state=seed,
         )
         inner.fit_moments(gather_columns(blocks, sample.targets.task, candidates))
