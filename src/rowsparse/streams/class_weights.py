@@ -49,9 +49,10 @@ class _ClassWeights:
         at = np.minimum(np.searchsorted(self.classes, labels), self.classes.size - 1)
         unknown = np.flatnonzero(self.classes[at] != labels)
         if unknown.size:
+            label = labels[unknown].tolist()[0]
             raise ValueError(
-                f"y has the class {labels[unknown].tolist()[0]!r}, which it did not have in the pass "
-                "before: the data must not change while they are read."
+                f"y has the class {label!r}, which it did not have in the pass before: the data "
+                "must not change while they are read."
             )
         given = check_sample_weight(sample_weight, labels.size) if labels.size else None
         return np.asarray(self.weights[at] * (1.0 if given is None else given))

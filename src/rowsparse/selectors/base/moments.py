@@ -10,7 +10,7 @@ from scipy.linalg.blas import dsyr
 
 from rowsparse._arrays import Array, Mask
 from rowsparse._compat import iteration_monitor
-from rowsparse.design import Units, power_of_two_unit
+from rowsparse.design import DenseDesign, Units, power_of_two_unit
 from rowsparse.design.compressed import compressed_design
 from rowsparse.moments import Moments
 from rowsparse.moments.statistics import Statistics
@@ -177,3 +177,10 @@ def column_scales(sample: MomentsSample, standardize: bool, center: bool) -> tup
     if center:
         inv_scale[constant] = 0.0
     return inv_scale, unit
+
+
+def design_without_rows(norms: Array) -> DenseDesign:
+    """A design of which nothing is asked but the norms of its columns, and its type."""
+    design = DenseDesign(np.empty((0, norms.size)), mean=None, inv_scale=np.ones(norms.size))
+    design.set_column_norms(norms)
+    return design
