@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -289,14 +290,14 @@ def test_the_extra_is_named_where_dask_is_missing(monkeypatch: pytest.MonkeyPatc
 @pytest.fixture
 def on_cluster(one_thread: None) -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-        dask.config.set(scheduler=client.get),
-    ):
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with distributed.Client(cluster) as client, dask.config.set(scheduler=client.get):
         yield client
+    # distributed 2024.8 fails to start a killed worker again, and would wait for it for ever.
+    with suppress(TimeoutError):
+        cluster.close(timeout=20)
 
 
 def slowly(block: Any, folder: str) -> Any:
