@@ -11,14 +11,13 @@ from sklearn.model_selection import cross_validate, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks import clipping, losses
 from benchmarks.peers.selectors import PEERS
 from reproduction.accuracy import accuracy_tasks, classifiers, judged_curve
 from reproduction.declare import Contender, Declaration, Experiment, Paper, Row, RunTask, Size
 from reproduction.league_page import page_context
 from reproduction.league_scores import DEEP, JUDGES, REFERENCE, VARIANTS, label
 from rowsparse._arrays import Array
-from rowsparse.datasets import dataset_info, list_datasets, load
+from rowsparse.datasets import list_datasets, load
 from rowsparse.evaluation import SelectionCurve, folds
 from rowsparse.selectors import list_selectors
 
@@ -174,22 +173,8 @@ def _without_selection(task: RunTask, X: Array, y: Array, kind: str) -> Row:
 def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
     """The settings, and what the rows say."""
     settings = {label(name): params for name, params in SETTINGS.items()}
-    return {
-        "ks": KS,
-        "folds": FOLDS,
-        "settings": settings,
-        "standard": {"repeats": STANDARD.repeats, **STANDARD.options},
-        "brief": [label(name) for name in BRIEF],
-        "loss_choice": _titles(losses.CHOICE),
-        "loss_check": _titles(losses.CHECK),
-        "clip_choice": _titles(clipping.TEXT["choice"] + clipping.OTHERS["choice"]),
-        "clip_check": _titles(clipping.TEXT["kept back"] + clipping.OTHERS["kept back"]),
-        "parts": page_context(rows),
-    }
-
-
-def _titles(datasets: tuple[str, ...]) -> list[str]:
-    return [dataset_info(name).title for name in datasets]
+    chosen = {"ks": KS, "folds": FOLDS, "settings": settings, "standard": STANDARD.options}
+    return {**chosen, "parts": page_context(rows)}
 
 
 PAPER = Paper(
