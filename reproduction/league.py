@@ -15,7 +15,7 @@ from benchmarks.peers.selectors import PEERS
 from reproduction.accuracy import accuracy_tasks, classifiers, judged_curve
 from reproduction.declare import Contender, Declaration, Experiment, Paper, Row, RunTask, Size
 from reproduction.league_page import page_context
-from reproduction.league_scores import DEEP, JUDGES, REFERENCE, VARIANTS, label
+from reproduction.league_scores import DEEP, JUDGES, REFERENCE, label
 from rowsparse._arrays import Array
 from rowsparse.datasets import list_datasets, load
 from rowsparse.evaluation import SelectionCurve, folds
@@ -26,18 +26,16 @@ FOLDS = 5
 DECLARED = Declaration("league")
 SETTINGS: dict[str, dict[str, Any]] = DECLARED.table("settings")
 SLOW = DECLARED.table("slow")["methods"]
-BRIEF = DECLARED.table("brief")["methods"]
 STANDARD, FULL = DECLARED.size("standard"), DECLARED.size("full")
 
 
 def contenders_for(kind: str) -> dict[str, Contender]:
-    """The rows of the table: the selectors of the registry, variants of TopK, then the peers."""
+    """The rows of the table: the selectors of the registry, then the peers."""
     peers = [name for name, (_, kinds) in PEERS.items() if kind in kinds]
-    plain = {
+    return {
         name: Contender(name, label(name), SETTINGS.get(name, {}))
         for name in [*list_selectors(kind), *peers]
     }
-    return {**plain, **VARIANTS}
 
 
 def _tasks(experiment: str, kind: str, size: Size) -> list[RunTask]:
@@ -47,7 +45,7 @@ def _tasks(experiment: str, kind: str, size: Size) -> list[RunTask]:
         choices["samples"] = choices["label_samples"]
         repeats = min(repeats, choices["label_repeats"])
     values = {info.name: info.n_samples * info.n_features for info in list_datasets(kind)}
-    fixed = {name: choices[name] for name in ("samples", "labels", "trees")}
+    fixed = {name: choices[name] for name in ("samples", "labels", "trees", "fold_limit")}
 
     def plan(dataset: str, method: str, protocol: str, repeat: int) -> dict[str, Any] | None:
         slow = method in SLOW and repeat >= choices["slow_repeats"]
@@ -56,14 +54,7 @@ def _tasks(experiment: str, kind: str, size: Size) -> list[RunTask]:
             return None
         forest = repeat < choices["forest_repeats"]
         judges = [name for name in JUDGES if forest or name != "random forest"]
-        limit = choices["brief_limit" if method in BRIEF else "fold_limit"]
-        return {
-            "ks": list(KS),
-            "estimators": judges,
-            "folds": FOLDS,
-            "fold_limit": limit,
-            **fixed,
-        }
+        return {"ks": list(KS), "estimators": judges, "folds": FOLDS, **fixed}
 
     by_size = sorted(values, key=values.__getitem__)
     return accuracy_tasks(experiment, size, by_size, contenders_for(kind), plan, repeats=repeats)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from reproduction.declare import Declaration, Row
+from reproduction.declare import Row
 from rowsparse._arrays import Array
 from rowsparse.datasets import dataset_info
 from rowsparse.evaluation import Comparison, compare_over_datasets
@@ -32,15 +32,12 @@ PEER_LABELS = {
     "fastcan": "fastcan",
     "mrmr-selection": "mrmr-selection",
 }
-VARIANTS = Declaration("league").contenders("variants")
 # Worse than any score: the place of a method that has none.
 _NONE = -1.0
 
 
 def label(method: str) -> str:
     """What a method is called on the page."""
-    if method in VARIANTS:
-        return VARIANTS[method].label
     return PEER_LABELS.get(method) or selector_info(method).cls.__name__
 
 
@@ -48,7 +45,7 @@ def family(method: str) -> str:
     """Its kind in the registry; ``unsupervised`` without targets, and ``package`` for a peer."""
     if method in PEER_LABELS:
         return "package"
-    info = selector_info(VARIANTS[method].selector if method in VARIANTS else method)
+    info = selector_info(method)
     return info.kind if info.supervised or info.kind in ("baseline", "deep") else "unsupervised"
 
 
