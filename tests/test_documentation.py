@@ -35,7 +35,15 @@ WRITTEN = (
     r"(proof|result|features|comparison|path|reduced|report|digits|genes|league|proofs?|settings)\b"
 )
 # Of other packages, or no class at all.
-ELSEWHERE = {"ConvergenceWarning", "LinearSVC", "MultiTaskRegression", "NaN", "NumPy", "PyTorch"}
+ELSEWHERE = {
+    "ConvergenceWarning",
+    "LinearSVC",
+    "MultiSURFstar",
+    "MultiTaskRegression",
+    "NaN",
+    "NumPy",
+    "PyTorch",
+}
 NAMESPACES = [
     rowsparse,
     rowsparse.certificate,
