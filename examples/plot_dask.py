@@ -29,11 +29,11 @@ if HAS_DASK:
     import dask
     import dask.array as da
 
-    dask.config.set(scheduler="threads", num_workers=2)
     X = da.random.default_rng(0).standard_normal((100_000, 60), chunks=(5_000, 60))
     noise = da.random.default_rng(1).standard_normal(100_000, chunks=5_000)
     y = X[:, 3] - 0.5 * X[:, 17] + 0.25 * X[:, 42] + 3.0 * noise
-    selector = TopK(3, task="regression", random_state=0).fit(X, y)
+    with dask.config.set(scheduler="threads", num_workers=2):
+        selector = TopK(3, task="regression", random_state=0).fit(X, y)
     print("selected:", selector.get_support(indices=True))
 
 # %%
