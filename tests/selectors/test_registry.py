@@ -70,7 +70,7 @@ def test_the_registry_describes_a_selector(name):
 
 # ------------------------------------------------------------------ what README and guide say
 def test_the_guide_names_all_selectors_with_a_random_state():
-    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "guide" / "stable.md").read_text(encoding="utf-8")
     (paragraph,) = [part for part in text.split("\n\n") if "comes from `random_state`" in part]
     infos = [selector_info(name) for name in list_selectors()]
     drawn = {info.cls.__name__ for info in infos if info.random}
