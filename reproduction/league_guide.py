@@ -41,12 +41,13 @@ def tables(rows: Mapping[str, list[Row]]) -> str:
     """Mean ranks by kind of data and by k, and the methods that are not beaten in time."""
     classes = Scores.of(rows["classes"], "accuracy")
     labels = Scores.of(rows["labels"], "f1")
-    kinds = [*_by_kind(classes), ["several labels, any", *_kind(labels, labels.complete)]]
+    several: list[str | int] = ["several labels, any", *_kind(labels, labels.complete)]
+    lines = [*_by_kind(classes), several]
     by_k = [[k, _first(classes.mean_ranks(classes.ranked, k=k))] for k in classes.ks]
     return "\n\n".join(
         (
             "### By kind of data",
-            markdown_table(["features", "sets", "methods", "the best mean ranks"], kinds),
+            markdown_table(["features", "sets", "methods", "the best mean ranks"], lines),
             "### By number of features",
             markdown_table(["k", "the best mean ranks, all kinds of data"], by_k),
             "### By time",
@@ -66,7 +67,7 @@ def _by_kind(scores: Scores) -> list[list[str | int]]:
 
 def _kind(scores: Scores, sets: Sequence[int]) -> tuple[int, int, str]:
     """Number of sets, of methods with a result on all of them, and the best of these."""
-    finished = ~np.isnan(scores.mean()[list(sets)]).any(axis=0)
+    finished = np.asarray(~np.isnan(scores.mean()[list(sets)]).any(axis=0))
     methods = [at for at in scores.distinct if finished[at] and scores.methods[at] not in DEEP]
     table = scores.by_block(methods, scores.blocks(sets))
     ranks = rankdata(-table, axis=1).mean(axis=0).tolist()
