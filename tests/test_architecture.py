@@ -25,6 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_deadline",
         "_files",
         "_mat",
+        "_names",
         "_npz",
         "_parameters",
         "_text",
