@@ -53,6 +53,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("selectors",),  # the public names
     ("datasets",),
     ("evaluation",),
+    ("plotting",),
     ("__init__",),
     ("workflow", "demo"),
     ("report",),
@@ -81,7 +82,11 @@ EXTRAS = [
     "typer",
     "xlsxwriter",
 ]
-IMPORT_ALL_PUBLIC = "from rowsparse import *\nfrom rowsparse.datasets import *"
+IMPORT_ALL_PUBLIC = """
+from rowsparse import *
+from rowsparse.datasets import *
+from rowsparse.plotting import *
+"""
 
 
 @dataclass(frozen=True)

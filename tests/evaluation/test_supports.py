@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from rowsparse import CRFS, MTFS, RFS, AllFeatures, LpInf, TopK
 from rowsparse.evaluation import select_for_each, with_count
+from rowsparse.evaluation.supports import strongest_first
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +107,12 @@ def test_seeds_are_for_selectors_without_one():
 def test_a_selector_without_a_count_is_refused():
     with pytest.raises(TypeError, match="does not say how many features to select"):
         with_count(LogisticRegression(), 3)
+
+
+@pytest.mark.parametrize("selector", [TopK(5, random_state=0), RFS(5, gamma=5.0), SelectKBest(k=5)])
+@pytest.mark.filterwarnings("ignore")
+def test_the_strongest_feature_comes_first(digits, selector):
+    selector.fit(*digits)
+    order = strongest_first(selector)
+    assert sorted(order) == np.flatnonzero(selector.get_support()).tolist()
+    assert (np.diff(selector.scores_[order]) <= 0).all()

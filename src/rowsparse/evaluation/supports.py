@@ -19,7 +19,7 @@ from rowsparse.selectors.topk.losses import PATH_LOSSES
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS
 from rowsparse.selectors.topk.path_problem import SquaredPathProblem, path_problem
 
-__all__ = ["Selection", "select_for_each", "with_count"]
+__all__ = ["Selection", "select_for_each", "strongest_first", "with_count"]
 
 # Names of the parameter that is the number of features; the first one that a selector has.
 _COUNT_NAMES = ("n_features_to_select", "k", "max_features")
@@ -136,6 +136,16 @@ def select_for_each(
         return {k: Selection(k, np.sort(order[: min(k, d)]), seconds, shared) for k in wanted}
     fits = {lead: (first, seconds)} | {k: fitted(k) for k in wanted if k != lead}
     return {k: Selection(k, np.flatnonzero(_mask(fits[k][0])), fits[k][1], False) for k in wanted}
+
+
+def strongest_first(selector: Any) -> Index:
+    """The features that a fitted selector with ``scores_`` selected, the strongest first."""
+    chosen = np.flatnonzero(selector.get_support())
+    order = getattr(selector, "order_", None)
+    if order is not None:
+        return np.asarray(order[np.isin(order, chosen)])
+    scores = np.asarray(selector.scores_)[chosen]
+    return np.asarray(chosen[np.argsort(-scores, kind="stable")])
 
 
 def _has_path(selector: Any) -> bool:

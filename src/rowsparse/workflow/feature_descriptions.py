@@ -14,7 +14,7 @@ from rowsparse.workflow.results import Alternative, Distribution, RankedFeature
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.univariate import UnivariateTests
 
-__all__ = ["class_means", "correlations", "distributions", "order_of", "ranked", "units_of"]
+__all__ = ["class_means", "correlations", "distributions", "ranked", "units_of"]
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _N_ALTERNATIVES = 3
@@ -31,16 +31,6 @@ def _dense_columns(X: Any, columns: Any) -> Array:
 def units_of(X: Any) -> Units:
     """Means and inverse standard deviations of all columns."""
     return make_design(X, center=True, scale=True)[1]
-
-
-def order_of(selector: Any) -> Index:
-    """The selected features, the strongest first."""
-    chosen = np.flatnonzero(selector.get_support())
-    order = getattr(selector, "order_", None)
-    if order is not None:
-        return np.asarray(order[np.isin(order, chosen)])
-    scores = np.asarray(selector.scores_)[chosen]
-    return np.asarray(chosen[np.argsort(-scores, kind="stable")])
 
 
 def ranked(

@@ -1,0 +1,7 @@
+"""Pictures of fitted selectors and of comparisons: displays in the manner of scikit-learn."""
+
+from rowsparse.plotting.certificate import CertificateDisplay
+from rowsparse.plotting.selection import SelectionDisplay
+from rowsparse.plotting.stability import StabilityDisplay
+
+__all__ = ["CertificateDisplay", "SelectionDisplay", "StabilityDisplay"]
