@@ -65,11 +65,12 @@ def row_axes(ax: Any, n_rows: int) -> Any:
     return axes
 
 
-def name_ticks(axis: Any, names: Sequence[str]) -> float:
+def name_ticks(axis: Any, names: Sequence[str], size: str | None = None) -> float:
     """Write names at the places 0, 1, 2, ... of an axis, cut, and as large as there is room.
 
-    Where the least readable size does not fit, every second name (or third, ...) is written.
-    Returns the room of each, in points.
+    ``size`` is the largest size, as matplotlib names it; None is that of ticks. Where the least
+    readable size does not fit, every second name (or third, ...) is written. Returns the room of
+    each, in points.
     """
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
@@ -77,8 +78,9 @@ def name_ticks(axis: Any, names: Sequence[str]) -> float:
     box, dpi = axis.axes.get_window_extent(), axis.get_figure(root=True).dpi
     upright = axis.axis_name == "y"
     room = _LINE * 72 * (box.height if upright else box.width) / dpi / max(len(names), 1)
-    named = rcParams["ytick.labelsize"] if upright else rcParams["xtick.labelsize"]
-    usual = FontProperties(size=named).get_size_in_points()
+    if size is None:
+        size = rcParams["ytick.labelsize"] if upright else rcParams["xtick.labelsize"]
+    usual = FontProperties(size=size).get_size_in_points()
     places = np.arange(0, len(names), max(1, math.ceil(_LEAST_SIZE / room)))
     axis.set_ticks(places, [shown(names[i], _NAME_WIDTH) for i in places.tolist()])
     axis.set_tick_params(length=0)
