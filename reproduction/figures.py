@@ -143,8 +143,11 @@ def curves(panels: Panels, *, x: str, y: str, columns: int = 3) -> Callable[[Pat
         handles = {}
         for axes, (title, lines) in zip(grid, panels.items(), strict=False):
             for name, line in lines.items():
-                own = {"highlight": True, "color": STRONG} if name == "TopK" else {}
-                handles[name] = draw_line(axes, *line, number=names.index(name), **own)
+                is_own = name == "TopK"
+                colour = {"color": STRONG} if is_own else {}
+                handles[name] = draw_line(
+                    axes, *line, number=names.index(name), highlight=is_own, **colour
+                )
             axes.set(title=title, xlabel=x, ylabel=y)
             axes.grid(alpha=0.3)
         for axes in grid[len(panels) :]:

@@ -183,7 +183,8 @@ class ComparisonDisplay:
             Itself.
         """
         check_choice("highlight", highlight, self.methods, optional=True)
-        self.lines_, self.bars_ax_ = [], None
+        self.lines_: list[Any] = []
+        self.bars_ax_ = None
         if self.comparison is not None:
             axes = self._plot_ranks(ax, self.comparison, highlight)
         else:
@@ -209,8 +210,17 @@ class ComparisonDisplay:
         with_sd = self.sds is not None and (few if show_sd is None else show_sd)
         for at, method in enumerate(self.methods):
             spread = np.asarray(self.sds)[at] if with_sd else None
-            style = {"number": at, "highlight": method == highlight, "label": shown(method, 30)}
-            self.lines_.append(draw_line(axes, self.ks, self.means[at], spread, **style | options))
+            style = {"label": shown(method, 30)} | options
+            line = draw_line(
+                axes,
+                self.ks,
+                self.means[at],
+                spread,
+                number=at,
+                highlight=method == highlight,
+                **style,
+            )
+            self.lines_.append(line)
         words = f"{self.score_name} ± sd" if with_sd else self.score_name
         axes.set(xlabel="number of features k", ylabel=words)
         axes.grid(alpha=0.3)

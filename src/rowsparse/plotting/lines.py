@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from rowsparse.plotting.axes import COLOURS
@@ -12,9 +11,9 @@ __all__ = ["draw_line"]
 
 def draw_line(
     axes: Any,
-    at: Sequence[float],
-    values: Sequence[float],
-    spread: Sequence[float] | None = None,
+    at: Any,
+    values: Any,
+    spread: Any = None,
     *,
     number: int,
     highlight: bool = False,
