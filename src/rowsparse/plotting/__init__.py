@@ -2,7 +2,14 @@
 
 from rowsparse.plotting.certificate import CertificateDisplay
 from rowsparse.plotting.comparison import ComparisonDisplay
+from rowsparse.plotting.path import PathDisplay
 from rowsparse.plotting.selection import SelectionDisplay
 from rowsparse.plotting.stability import StabilityDisplay
 
-__all__ = ["CertificateDisplay", "ComparisonDisplay", "SelectionDisplay", "StabilityDisplay"]
+__all__ = [
+    "CertificateDisplay",
+    "ComparisonDisplay",
+    "PathDisplay",
+    "SelectionDisplay",
+    "StabilityDisplay",
+]
