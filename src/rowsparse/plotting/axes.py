@@ -65,12 +65,12 @@ def row_axes(ax: Any, n_rows: int) -> Any:
     return axes
 
 
-def name_ticks(axis: Any, names: Sequence[str], size: str | None = None) -> float:
+def name_ticks(axis: Any, names: Sequence[str | None], size: str | None = None) -> float:
     """Write names at the places 0, 1, 2, ... of an axis, cut, and as large as there is room.
 
-    ``size`` is the largest size, as matplotlib names it; None is that of ticks. Where the least
-    readable size does not fit, every second name (or third, ...) is written. Returns the room of
-    each, in points.
+    Nothing is written for None. ``size`` is the largest size, as matplotlib names it; by default
+    it is that of ticks. Where the least readable size does not fit, every second name (or third,
+    ...) is written. Returns the room of each, in points.
     """
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
@@ -82,7 +82,8 @@ def name_ticks(axis: Any, names: Sequence[str], size: str | None = None) -> floa
         size = rcParams["ytick.labelsize"] if upright else rcParams["xtick.labelsize"]
     usual = FontProperties(size=size).get_size_in_points()
     places = np.arange(0, len(names), max(1, math.ceil(_LEAST_SIZE / room)))
-    axis.set_ticks(places, [shown(names[i], _NAME_WIDTH) for i in places.tolist()])
+    written = [names[i] for i in places.tolist()]
+    axis.set_ticks(places, ["" if name is None else shown(name, _NAME_WIDTH) for name in written])
     axis.set_tick_params(length=0)
     for label in axis.get_ticklabels():
         # A dollar sign in a name starts no formula.
