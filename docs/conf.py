@@ -8,7 +8,7 @@ from pathlib import Path
 import rowsparse
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE / "extensions"))
+sys.path.insert(0, str(HERE.parent))
 
 project = "rowsparse"
 author = "The rowsparse developers"
@@ -21,10 +21,14 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
-    "mathml",
-    "repository_links",
-    "docstrings",
+    "docs.extensions.architecture",
+    "docs.extensions.command_line",
+    "docs.extensions.mathml",
+    "docs.extensions.repository_links",
+    "docs.extensions.docstrings",
 ]
+# An apostrophe in a formula is a transpose.
+smartquotes = False
 templates_path = ["_templates"]
 exclude_patterns = ["extensions"]
 
