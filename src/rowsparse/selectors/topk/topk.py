@@ -116,6 +116,9 @@ class TopK(FromMoments, LinearSelector):
     root_bound_, n_nodes_ : float and int
         With ``certify=True``: the bound before any branching, and the number of subproblems
         solved.
+    proof_history_ : dict of arrays
+        With ``certify=True``, over the time of the proof: "seconds" since the search began,
+        "objective" and "lower_bound" so far, and "nodes" solved by then.
     proof_ : rowsparse.certificate.Proof
         With ``certify=True``: the proof, or without ``keep_proof`` what was proven before any
         branching; ``proof_.save`` writes it to a file.
