@@ -5,6 +5,7 @@ Lines of JSON go into a pipe, later figures before earlier ones; what packages p
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import json
 import os
@@ -37,6 +38,7 @@ def run_in_child(case: Case, limit: float, memory: int, pipe: int) -> None:
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
+    faulthandler.disable()
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     warnings.simplefilter("ignore")
     try:

@@ -8,7 +8,7 @@ from statistics import median
 from benchmarks.field.accuracy import Compared, compare
 from benchmarks.field.cases import ASSUMED, FILTERS, L21, PARTS, PROVERS, RFS, SUBSETS, TOPK
 from benchmarks.field.results import Results
-from benchmarks.field.runner import read_rows
+from benchmarks.field.rows import read_rows
 from benchmarks.field.sections import TABLES, accuracy_table, brief, times
 from benchmarks.suite import fill
 from benchmarks.tables import Table

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from benchmarks.field.cases import ASSUMED, PROVERS, TOPK, all_cases
-from benchmarks.field.runner import ENVIRONMENT, Row, key_of
+from benchmarks.field.rows import ENVIRONMENT, Row, key_of
 
 # Objectives closer than this share are equal.
 SAME = 1e-6

@@ -17,27 +17,10 @@ from benchmarks.field.cases import Case
 from benchmarks.field.child import OUT_OF_TIME, run_in_child
 from benchmarks.field.clocks import wall_clock
 from benchmarks.field.provers import PREPARED, prepare
+from benchmarks.field.rows import ENVIRONMENT, FIELDS, key_of, read_rows
 
-Row = dict[str, str]
-FIELDS: tuple[str, ...] = ("part", "problem", "k", "parameter", "method", "outcome", "seconds")
-FIELDS += ("objective", "bound", "features", "same", "difference", "n", "d", "c", "memory")
-FIELDS += ("support", "note")
-# What the runs were made with is a row of this part.
-ENVIRONMENT = "environment"
 # Wall seconds of a run, in processor seconds of its limit: a busy machine is slower.
 _PATIENCE = 12
-
-
-def key_of(row: Row) -> tuple[str, str, int, float, str]:
-    """The key of the case of a row."""
-    return (row["part"], row["problem"], int(row["k"]), float(row["parameter"]), row["method"])
-
-
-def read_rows(path: Path) -> list[Row]:
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def run_cases(cases: Sequence[Case], path: Path, limit: float, memory: int) -> None:

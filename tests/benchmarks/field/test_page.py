@@ -11,7 +11,7 @@ from benchmarks.field.accuracy import compare
 from benchmarks.field.cases import PROVERS, SUBSETS, all_cases
 from benchmarks.field.page import DOCS, render, where_a_peer_is_better
 from benchmarks.field.results import Results
-from benchmarks.field.runner import ENVIRONMENT, FIELDS, key_of, read_rows
+from benchmarks.field.rows import ENVIRONMENT, FIELDS, key_of, read_rows
 
 REBUILD = "python -m benchmarks.field --rebuild"
 
