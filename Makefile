@@ -21,7 +21,7 @@ TORCH ?= torch==2.13.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all deep lint test-floor bench bench-field reproduce clean
+.PHONY: help demo test test-all deep lint test-floor bench bench-field reproduce docs clean
 
 help: ## show this list
 	@echo "rowsparse: pick exactly k features. Targets:"
@@ -63,9 +63,14 @@ bench-field: $(FIELD)/.field ## compare with the packages of the field, each run
 reproduce: $(VENV)/.$(if $(filter league,$(PAPER)),bench,demo) ## run a paper's experiments, as PAPER=nie2010 [ARGS=--quick]
 	@$(BIN)/python -m reproduction $(if $(PAPER),$(PAPER),--help) $(ARGS)
 
+docs: $(VENV)/.docs ## build the site, with all examples run, into build/docs; a warning is an error
+	@echo "docs: running sphinx-build"
+	@$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs
+	@echo "docs: open build/docs/index.html"
+
 clean: ## remove environments, caches and what the targets wrote
 	@echo "clean: removing environments, caches, demo/, build/ and dist/"
-	@rm -rf $(VENV) $(FLOOR) $(FIELD) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(FLOOR) $(FIELD) demo build dist docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is made once; a stamp in it is older than pyproject.toml when it has to be installed again.
@@ -105,6 +110,11 @@ $(VENV)/.lint: pyproject.toml | $(BIN)/python
 	@echo "environment: installing rowsparse[lint] into $(VENV)"
 	@$(BIN)/python -m pip install $(PIP_QUIET) -e ".[lint]"
 	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	@echo "environment: installing rowsparse[docs] into $(VENV)"
+	@$(BIN)/python -m pip install $(PIP_QUIET) -e ".[docs]"
+	@touch $@ $(VENV)/.demo
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	@echo "environment: installing rowsparse[bench] into $(VENV)"

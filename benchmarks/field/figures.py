@@ -122,19 +122,25 @@ def draw_filters(results: Results) -> Any:
 def draw_accuracy(compared: Sequence[Compared]) -> Any:
     """Points of accuracy against TopK, and seconds over its seconds."""
     figure, [[ax]] = _figure(1, 1, 8, 4.5)
+    heights: dict[bool, float] = {True: np.inf, False: np.inf}
     for one in compared:
         color = "#0072b2" if one.peer else "black"
         ax.plot(one.times, one.points, "o", color=color)
+        # Ours to the left, others to the right; below the point where the last label is near.
+        near = heights[one.peer] - one.points < 0.35
+        heights[one.peer] = one.points
         ax.annotate(
             f"{one.name} ({one.sets})",
             (one.times, one.points),
             textcoords="offset points",
-            xytext=(6, 3),
+            xytext=(7 if one.peer else -7, -3 if near else 4),
+            ha="left" if one.peer else "right",
+            va="top" if near else "center",
             fontsize=8,
             color=color,
         )
     ax.set_xscale("log")
-    ax.margins(x=0.25, y=0.1)
+    ax.margins(x=0.35, y=0.1)
     ax.set_xlabel("seconds / those of TopK (median over the sets)")
     ax.set_ylabel("points of accuracy, TopK = 0")
     return figure
