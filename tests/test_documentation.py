@@ -23,6 +23,7 @@ import rowsparse
 import rowsparse.certificate
 import rowsparse.datasets
 import rowsparse.evaluation
+import rowsparse.plotting
 from rowsparse.cli import build_app
 
 ROOT = Path(__file__).parents[1]
@@ -35,12 +36,21 @@ WRITTEN = (
     r"(proof|result|features|comparison|path|reduced|report|digits|genes|league|proofs?|settings)\b"
 )
 # Of other packages, or no class at all.
-ELSEWHERE = {"ConvergenceWarning", "LinearSVC", "MultiTaskRegression", "NaN", "NumPy", "PyTorch"}
+ELSEWHERE = {
+    "ConvergenceWarning",
+    "LinearSVC",
+    "MultiTaskRegression",
+    "NaN",
+    "NotFittedError",
+    "NumPy",
+    "PyTorch",
+}
 NAMESPACES = [
     rowsparse,
     rowsparse.certificate,
     rowsparse.datasets,
     rowsparse.evaluation,
+    rowsparse.plotting,
     sklearn.feature_selection,
     sklearn.linear_model,
     sklearn.model_selection,
@@ -48,6 +58,8 @@ NAMESPACES = [
     sklearn.preprocessing,
     builtins,
 ]
+# Code that runs; that of a picture has options below its first line.
+CODE = r"(?:python|\{picture\}(?:\n:[^\n]*)*)"
 
 
 def name_of(page: Path) -> str:
@@ -211,7 +223,7 @@ def test_make_has_the_targets_that_are_shown(page: Path) -> None:
     [
         pytest.param(page, id=name_of(page), marks=[] if page.parent == ROOT else pytest.mark.long)
         for page in PROSE
-        if blocks(page, "python")
+        if blocks(page, CODE)
     ],
 )
 def test_code_blocks_run_from_top_to_bottom(
@@ -219,7 +231,7 @@ def test_code_blocks_run_from_top_to_bottom(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {}
-    for block in blocks(page, "python"):
+    for block in blocks(page, CODE):
         try:
             exec(compile(block, name_of(page), "exec"), namespace)
         except rowsparse.datasets.MissingDataError as missing:
