@@ -24,6 +24,7 @@ extensions = [
     "docs.extensions.architecture",
     "docs.extensions.command_line",
     "docs.extensions.mathml",
+    "docs.extensions.picture",
     "docs.extensions.repository_links",
     "docs.extensions.docstrings",
 ]
