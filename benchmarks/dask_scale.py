@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.certificate import Array
-from benchmarks.scale import exponent, peak_bytes, seconds
+from benchmarks.growth import exponent, seconds
+from benchmarks.scale import peak_bytes
 from benchmarks.tables import VERDICT, Table, verdict
 from rowsparse import RowBlocks, TopK
 

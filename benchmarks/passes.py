@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Callable
 from copy import copy
 from functools import partial
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -69,8 +70,9 @@ def run(quick: bool) -> list[Table]:
     table = Table("TopK, alpha = 0, float32: cost in passes over X, memory besides X.", formats)
     table.target = f"at most {MOST_PASSES} passes, at most {MOST_ARRAYS} k d floats of 8 bytes"
     table.notes.append(
-        "Passes: seconds / (k times those of one X.T @ x). The search has no restarts; the greedy "
-        "growth is the part of it before any exchange. Both have a fresh copy of a design, "
+        "Processor seconds. Passes: seconds / (k times those of one X.T @ x). The search has no "
+        "restarts; the greedy growth is the part of it before any exchange. Both have a fresh copy "
+        "of a design, "
         "which knows the norms of the columns from when it was made; the last row begins with "
         "plain arrays, so it makes the design too. Memory: largest sum that Python and NumPy had "
         "allocated besides X and Y, in a run of its own."
@@ -106,7 +108,7 @@ def _measure(X: NDArray[np.float32], calls: dict[str, Call], table: Table, *, ro
     for what, call in calls.items():  # a few passes before each, so that their best is a quiet one
         contestants |= {f"pass {what} {i}": partial(one_pass, X) for i in range(PASSES)}
         contestants[what] = call
-    timed = race(contestants, rounds=rounds, budget=120.0)
+    timed = race(contestants, rounds=rounds, budget=120.0, clock=process_time)
     pass_s = min(one.best for name, one in timed.items() if name not in calls)
     allowed = MOST_ARRAYS * K * d * 8
     for what, call in calls.items():

@@ -1,20 +1,19 @@
-"""Large data: time against single products, peak memory, and how time grows with n, d and k."""
+"""Large data: time against single products, and peak memory."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.certificate import Array
+from benchmarks.growth import dense_data, growth, seconds
 from benchmarks.tables import VERDICT, Table, verdict
 from rowsparse import RowBlocks, TopK
 
@@ -23,9 +22,6 @@ DENSE, QUICK_DENSE = (1_000_000, 300, 20), (100_000, 300, 20)
 SPARSE = ((200_000, 20_000, 0.01, 20),)
 LARGE_SPARSE, QUICK_SPARSE = (1_000_000, 30_000, 0.03, 50), (20_000, 5_000, 0.01, 20)
 STREAMED, QUICK_STREAMED = (5_000_000, 500, 20), (100_000, 100, 20)
-# Where time is measured as one of n, d and k grows.
-CENTRE, QUICK_CENTRE = (100_000, 200, 10), (20_000, 100, 10)
-FACTORS = (1, 2, 4, 8)
 MOST_PRODUCTS, MOST_SPARSE_PRODUCTS, MOST_SCANS = 2.0, 60.0, 3.0
 MOST_SPARSE_PEAK, MOST_LARGE_PEAK, MOST_STREAMED_GIB = 2.0, 1.3, 2.0
 # Rows of dense and of sparse data that are made at a time.
@@ -33,16 +29,6 @@ _GROUP, _SPARSE_GROUP = 20_000, 1_000
 _GIB = 2.0**30
 
 Call = Callable[[], Any]
-
-
-def seconds(call: Call, rounds: int = 3) -> float:
-    """The least processor time of a call: other programs on the machine do not count."""
-    spent = []
-    for _ in range(rounds):
-        start = process_time()
-        call()
-        spent.append(process_time() - start)
-    return min(spent)
 
 
 def peak_bytes() -> int:
@@ -59,13 +45,6 @@ def in_new_process(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------- dense
-def dense_data(n: int, d: int, k: int) -> tuple[Array, Array]:
-    """The first k columns are in y."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, d))
-    return X, X[:, :k] @ (1.0 + rng.random(k)) + rng.standard_normal(n)
-
-
 def in_memory(size: tuple[int, int, int]) -> Table:
     formats = {"n": "d", "d": "d", "k": "d", "X'X s": ".2f", "fit s": ".2f", "ratio": ".2f"}
     table = Table("TopK on a tall dense X in memory.", formats | {VERDICT: ""})
@@ -135,17 +114,17 @@ def sparse_table(sizes: tuple[tuple[int, int, float, int], ...]) -> Table:
 
 # ---------------------------------------------------------------------------- streamed
 def write_table(path: Path, n: int, d: int, k: int) -> None:
-    """A Parquet file of random numbers, written in row groups."""
+    """A Parquet file of random numbers in single precision, written in row groups."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     rng = np.random.default_rng(0)
     names = [*(f"x{j}" for j in range(d)), "y"]
-    schema = pa.schema([(name, pa.float64()) for name in names])
+    schema = pa.schema([(name, pa.float32()) for name in names])
     with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as writer:
         for start in range(0, n, _GROUP):
-            X = rng.standard_normal((min(_GROUP, n - start), d))
-            y = X[:, :k].sum(axis=1) + rng.standard_normal(len(X))
+            X = rng.standard_normal((min(_GROUP, n - start), d), dtype=np.float32)
+            y = X[:, :k].sum(axis=1) + rng.standard_normal(len(X), dtype=np.float32)
             writer.write_table(pa.table([*X.T, y], schema=schema))
 
 
@@ -179,7 +158,10 @@ def streamed(size: tuple[int, int, int]) -> Table:
     table.target = (
         f"at most {MOST_SCANS:g} times a scan and one X'X, below {MOST_STREAMED_GIB:g} GiB"
     )
-    table.notes.append("Peak: all memory of a process that does nothing but this fit.")
+    table.notes.append(
+        "The file is in single precision, X'X in double precision as the statistics are. Peak: all "
+        "memory of a process that does nothing but this fit."
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
         write_table(path, *size)
@@ -191,36 +173,6 @@ def streamed(size: tuple[int, int, int]) -> Table:
     return table
 
 
-# ------------------------------------------------------------------------------ growth
-def exponent(sizes: list[int], times: list[float]) -> float:
-    """The slope of time against size on log axes, by least squares.
-
-    >>> round(exponent([1, 2, 4], [3.0, 12.0, 48.0]), 6)
-    2.0
-    """
-    return float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
-
-
-def growth(centre: tuple[int, int, int]) -> Table:
-    formats = {"grows": "", "from": "d", "to": "d", "first s": ".3f", "last s": ".3f"}
-    table = Table("How the time of TopK grows, dense X in memory.", formats | {"exponent": ".2f"})
-    table.notes.append(
-        f"Around n, d, k = {centre}; each grows by {FACTORS[-1]} in {len(FACTORS)} steps."
-    )
-    for at, name in enumerate("ndk"):
-        sizes, times = [], []
-        for factor in FACTORS:
-            size = list(centre)
-            size[at] *= factor
-            X, y = dense_data(*size)
-            times.append(seconds(partial(TopK(size[2], random_state=0).fit, X, y), rounds=2))
-            sizes.append(size[at])
-        row = {"grows": name, "from": sizes[0], "to": sizes[-1]}
-        row |= {"first s": times[0], "last s": times[-1], "exponent": exponent(sizes, times)}
-        table.rows.append(row)
-    return table
-
-
 def run(quick: bool) -> list[Table]:
     if quick:
         small = (QUICK_SPARSE,)
@@ -228,11 +180,11 @@ def run(quick: bool) -> list[Table]:
             in_memory(QUICK_DENSE),
             sparse_table(small),
             streamed(QUICK_STREAMED),
-            growth(QUICK_CENTRE),
+            growth(quick=True),
         ]
     return [
         in_memory(DENSE),
         sparse_table((*SPARSE, LARGE_SPARSE)),
         streamed(STREAMED),
-        growth(CENTRE),
+        growth(quick=False),
     ]

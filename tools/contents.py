@@ -1,7 +1,7 @@
 """Check what is inside the built files: ``python -m tools.contents dist``.
 
-The wheel has the package and nothing else; the sdist has every file that git tracks, so that the
-tests run from it. Ends with 1 and names what is wrong.
+The wheel has the package and nothing else; the sdist has the files that git tracks, all of
+them, so that the tests run from it. Ends with 1 and names what is wrong.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def problems(wheel: set[str], sdist: set[str], tracked: set[str]) -> list[str]:
     found = [f"the wheel has {name}, which is no part of the package" for name in inside - package]
     found += [f"the wheel lacks {name}" for name in package - inside]
     found += [f"the sdist lacks {name}" for name in tracked - sdist]
+    others = sdist - tracked - {"PKG-INFO"}
+    found += [f"the sdist has {name}, which git does not track" for name in others]
     return sorted(found)
 
 

@@ -138,6 +138,15 @@ def report_of_a_fit() -> str:
     return f"the picture of the demonstration: {Path('digits.png').stat().st_size} bytes"
 
 
+def pictures() -> str:
+    from rowsparse import TopK
+    from rowsparse.plotting import SelectionDisplay
+
+    display = SelectionDisplay.from_estimator(TopK(5, random_state=0).fit(*digits()))
+    display.figure_.savefig("selection.png")
+    return f"SelectionDisplay: {Path('selection.png').stat().st_size} bytes"
+
+
 def data_frames() -> str:
     import pandas
     import polars
@@ -233,6 +242,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "core": (every_selector_fits,),
     "cli": (command_selects,),
     "data": (download_is_verified,),
+    "plot": (pictures,),
     "report": (report_of_a_fit,),
     "tables": (data_frames, delimited_and_arrow_tables),
     "stream": (row_blocks,),

@@ -93,3 +93,32 @@ def test_rows_and_columns_give_the_same_and_nothing_is_copied(monkeypatch):
     Z = weighted[0].columns(np.arange(8))
     np.testing.assert_allclose(weighted[0].gram(), Z.T @ Z, atol=1e-12)
     np.testing.assert_allclose(weighted[1].column_norms(), np.linalg.norm(Z, axis=0))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_columns_of_the_gram_matrix_come_from_stored_rows_only(monkeypatch, form, weighted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 40)) * (rng.random((300, 40)) < 0.04)
+    X[:, 7] += 30.0  # all stored
+    r = rng.random(300) + 0.5 if weighted else None
+    design = SparseDesign(
+        sp.csr_array(X).asformat(form),
+        mean=rng.standard_normal(40),  # not that of the columns
+        inv_scale=rng.random(40) + 0.5,
+        row_scale=r,
+    )
+    Z = design.columns(np.arange(40))
+    products = []
+    real = SparseDesign._tdot
+    monkeypatch.setattr(
+        SparseDesign, "_tdot", lambda self, M: products.append(M.shape[1]) or real(self, M)
+    )
+    for some in ([3, 1], [5], [2, 30, 11]):
+        np.testing.assert_allclose(design.gram_columns(np.array(some)), Z.T @ Z[:, some])
+    assert products == [1]  # the sums of the columns
+    np.testing.assert_allclose(design.gram_columns(np.array([7, 2])), Z.T @ Z[:, [7, 2]])
+    assert products == [1, 2]
+    other, _ = design.weighted(rng.random(300), center=False)
+    Z = other.columns(np.arange(40))
+    np.testing.assert_allclose(other.gram_columns(np.array([4])), Z.T @ Z[:, [4]])

@@ -26,6 +26,9 @@ def canonical(X: Any, kind: type[sp.csr_array] | type[sp.csc_array]) -> Any:
 _BLOCK_ENTRIES = 1 << 20
 # Columns of X'X that are computed at a time.
 _PANEL = 1024
+# Columns that store more than this share of the rows are multiplied as dense ones: that is faster,
+# and their means may be large.
+_FULL_SHARE = 0.1
 # Magnitudes whose squares, and those of their deviations, neither overflow nor underflow.
 _SAFE_MAGNITUDES = (1e-120, 1e140)
 
@@ -37,6 +40,9 @@ def canonical_as_held(X: Any) -> Any:
 
 class SparseDesign(ImplicitDesign):
     """A scipy sparse X, by rows (CSR) or by columns (CSC) as it is; never made dense nor copied."""
+
+    # The row scales, and what :meth:`_weighted_sums` returned for them.
+    _known_sums: tuple[Array | None, Array, float] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -159,6 +165,37 @@ class SparseDesign(ImplicitDesign):
         if self.row_scale is not None:
             total *= np.outer(self.row_scale, self.row_scale)
         return total.reshape(n, n)
+
+    def gram_columns(self, columns: Index) -> Array:
+        """Z' Z[:, columns] from the rows that these columns store: far fewer than all.
+
+        With w the squares of the row scales, (X - 1 m')' diag(w) (X_S - 1 m_S') is
+
+            X' diag(w) X_S - X'w m_S' - m (X_S'w - m_S sum(w))'.
+        """
+        right = self._X[:, columns]
+        stored = np.bincount(right.nonzero()[1], minlength=columns.size)
+        if stored.max(initial=0) > _FULL_SHARE * self.shape[0]:
+            return super().gram_columns(columns)
+        if self.row_scale is not None:
+            right = sp.diags_array((self.row_scale**2).astype(self.dtype)) @ right
+        total = (self._X.T @ right).toarray().astype(np.float64, copy=False)
+        if self.mean is not None:
+            m_S, (sums, weight) = self.mean[columns], self._weighted_sums()
+            total -= np.outer(sums, m_S)
+            own = np.asarray(right.sum(axis=0), dtype=np.float64)
+            total -= np.outer(self.mean, own - weight * m_S)
+        total *= self.inv_scale[:, None]
+        total *= self.inv_scale[columns]
+        return np.asarray(total)
+
+    def _weighted_sums(self) -> tuple[Array, float]:
+        """X'w and sum(w), for w the squares of the row scales."""
+        if self._known_sums is None or self._known_sums[0] is not self.row_scale:
+            n = self.shape[0]
+            w = np.ones(n) if self.row_scale is None else self.row_scale**2
+            self._known_sums = self.row_scale, self._tdot(w[:, None])[:, 0], float(w.sum())
+        return self._known_sums[1:]
 
     def gram(self, weights: Array | None = None) -> Array:
         n, d = self.shape

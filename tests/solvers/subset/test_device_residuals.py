@@ -105,7 +105,7 @@ def test_a_step_of_the_growth_waits_for_the_device_once(device_problem, monkeypa
     )
     assert grow(state, 12, np.ones(700, dtype=bool), 0.0)
     assert len(waits) == 12
-    assert max(int(np.prod(shape)) for shape in waits) < 60
+    assert max(int(np.prod(shape)) for shape in waits) < 100
 
 
 def test_no_feature_gains_and_none_is_exchanged(device_problem):

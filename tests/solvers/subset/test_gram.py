@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from rowsparse.design import make_design
 from rowsparse.solvers.subset.exchange import forward
 from rowsparse.solvers.subset.gram import (
     GramRows,
@@ -69,18 +71,62 @@ def test_rows_computed_ahead_save_passes_and_change_no_pick(monkeypatch):
     assert len(passes) < 15
 
 
-def test_rows_are_no_longer_computed_ahead_once_few_were_used(monkeypatch):
+@pytest.fixture
+def guessing(monkeypatch):
+    """Rows of 600 features on demand, as of a large X; and a list of the rows computed at once."""
     monkeypatch.setattr("rowsparse.solvers.subset.gram._AHEAD_ENTRIES", 0)
     X, _ = data(8, n=10, d=600)
-    gram = GramRows(design_of(X))
-    best = lambda count: np.arange(600 - count, 600)  # noqa: E731
-    gram.fetch(3, best)
-    assert sorted(gram._kept) == [3, *range(584, 600)]
-    for p in (599, 598):
-        gram.fetch(p, best)
-    gram.fetch(5, best)
-    assert 5 not in gram._kept
-    np.testing.assert_allclose(gram.row(5), X.T @ X[:, 5], atol=1e-10)
+    design, computed = design_of(X), []
+    real = type(design).held_gram_rows
+    monkeypatch.setattr(
+        type(design),
+        "held_gram_rows",
+        lambda self, columns: computed.append(columns.tolist()) or real(self, columns),
+    )
+    return GramRows(design), computed
+
+
+def last_features(count):
+    """Guesses: features 599, 598, ..."""
+    return np.arange(599, 599 - count, -1)
+
+
+def test_rows_are_computed_ahead_only_while_enough_of_them_were_used(guessing):
+    gram, computed = guessing
+    gram.fetch(3, last_features)
+    assert computed == [[3, *range(599, 584, -1)]]
+    gram.fetch(5, last_features)  # none of them was used so far
+    assert len(computed) == 1
+    gram.fetch(599, last_features)
+    gram.fetch(5, last_features)
+    assert computed[1:] == [[5, *range(584, 569, -1)]]
+    for p in (598, 598, 598, 598):  # a row is counted once
+        gram.fetch(p, last_features)
+    gram.fetch(6, last_features)
+    assert len(computed) == 2
+    for p in (597, 596, 595):
+        gram.fetch(p, last_features)
+    gram.fetch(6, lambda count: np.arange(100, 100 + count))
+    assert computed[2] == [6, *range(100, 115)]
+
+
+def test_rows_that_were_not_guessed_are_right(guessing):
+    gram, computed = guessing
+    gram.fetch(3, last_features)
+    X, _ = data(8, n=10, d=600)
+    Z = design_of(X).columns(np.arange(600))
+    np.testing.assert_allclose(gram.row(5), Z.T @ Z[:, 5], atol=1e-10)
+    assert computed[1] == [5]
+
+
+def test_many_rows_of_a_large_design_are_kept():
+    wide = np.zeros((64, 200_000), dtype=np.float32)
+    design, _ = make_design(wide, center=False, scale=False)
+    # An eighth of X is 8 rows here: those of 32 MiB are more.
+    assert GramRows(design)._capacity == 2**25 // 800_000
+    tall = np.zeros((600, 200_000), dtype=np.float32)
+    design, _ = make_design(tall, center=False, scale=False)
+    assert GramRows(design)._capacity == 64
 
 
 def test_reduced_targets_have_the_same_products_and_fewer_columns():

@@ -182,14 +182,22 @@ class DeviceResiduals(Residuals):
         best = xp.max(gains)
         near = gains >= best - 64 * self.problem.eps * xp.abs(best)
         at = xp.reshape(xp.argmax(xp.astype(near, xp.int8)), (1,))
-        guesses = [largest_places(gains, gram.n_guesses)] if gram.n_guesses else []
+        guesses = []
+        if gram.n_guesses:
+            places = largest_places(gains, gram.n_guesses)
+            guesses = [places, xp.take(gains, places)]
         m = self._n_rows
         column, numbers = self._column(m, at, at, xp.take(gains, at), *guesses)
         p, gain = int(numbers[0]), float(numbers[1])
         if not gain > min_gain:
             return None
         self._known = m, p, column
-        gram.fetch(p, lambda count: numbers[2 : 2 + count].astype(np.intp))
+
+        def best_places(count: int) -> Index:
+            places, gains_there = numbers[2 : 2 + count], numbers[2 + count :]
+            return places[np.argsort(-gains_there)].astype(np.intp)
+
+        gram.fetch(p, best_places)
         return p
 
     def exchange_gains(self, weights: ExchangeWeights, columns: Index) -> Array:

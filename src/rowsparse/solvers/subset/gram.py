@@ -21,8 +21,10 @@ _GRAM_BYTES = 1 << 28
 _ROW_COST = 24
 # It is formed for up to this many features even if n < d.
 _SMALL_D = 512
-# Otherwise the latest rows are kept, up to this many bytes or this share of the size of X.
+# Otherwise the latest rows are kept, up to this many bytes or this share of the size of X; as many
+# as _KEPT_ROWS if they take no more than a larger share.
 _KEPT_BYTES, _KEPT_SHARE = 1 << 25, 1 / 64
+_KEPT_ROWS, _KEPT_ROWS_SHARE = 64, 1 / 8
 # If X has at least _AHEAD_ENTRIES entries, _AHEAD rows are computed together. That pays if at
 # least _LEAST_HITS of them are requested later.
 _AHEAD_ENTRIES, _AHEAD, _LEAST_HITS = 1 << 22, 16, 4
@@ -115,15 +117,18 @@ class GramRows:
         self._all: Any = None
         self._kept: dict[int, Any] = {}
         row = self.dtype.itemsize * max(d, 1)
-        kept = max(_KEPT_BYTES, int(_KEPT_SHARE * design.n_stored * self.dtype.itemsize))
+        size = design.n_stored * self.dtype.itemsize
+        some = min(_KEPT_ROWS * row, int(_KEPT_ROWS_SHARE * size))
+        kept = max(_KEPT_BYTES, int(_KEPT_SHARE * size), some)
         kept = kept if max_bytes is None else max_bytes
         self._capacity = max(1, kept // row)
         self._n_requested = n_expected if n * d >= _AHEAD_ENTRIES else 0
         limit = _GRAM_BYTES if max_bytes is None else max_bytes
         self._formable = (d <= n or d <= _SMALL_D) and 8 * d * d <= limit
-        self._guesses = not self._formable and n * d >= _AHEAD_ENTRIES and d > _AHEAD
+        self._guesses = not self._formable and n * d >= _AHEAD_ENTRIES and d > 2 * _AHEAD
+        # Rows that were computed ahead and not requested yet; how many were, and how often.
         self._guessed: set[int] = set()
-        self._hits = _LEAST_HITS
+        self._hits = self._n_ahead = 0
         # Several threads may search at once.
         self._lock = Lock()
 
@@ -144,25 +149,25 @@ class GramRows:
 
     @property
     def n_guesses(self) -> int:
-        """How many features :meth:`fetch` may ask for; 0 if it no longer does."""
-        return _AHEAD if self._guesses else 0
+        """How many features :meth:`fetch` may ask for; 0 while guesses do not pay."""
+        # Of the rows computed last, most are requested later.
+        pays = self._hits > _LEAST_HITS * (self._n_ahead - 1)
+        return 2 * _AHEAD if self._guesses and pays else 0
 
     def fetch(self, p: int, best: Callable[[int], Index]) -> None:
         """Compute row p, together with those of the best features while such guesses pay.
 
-        ``best`` gives as many features as it is asked for.
+        ``best`` gives as many features as it is asked for, the best first.
         """
-        if not self._guesses:
-            return
         if p in self._kept:
             self._hits += p in self._guessed
-            return
-        self._guesses = self._hits >= _LEAST_HITS
-        self._hits = 0
-        if self._guesses:
-            top = best(_AHEAD)
-            self._guessed = set(top.tolist())
-            self.prepare(np.union1d(top, p))
+            self._guessed.discard(p)
+        elif self.n_guesses:
+            top = best(self.n_guesses).tolist()
+            ahead = [q for q in top if q != p and q not in self._kept][: _AHEAD - 1]
+            self._guessed.update(ahead)
+            self._n_ahead += 1
+            self.prepare(np.array([p, *ahead]))
 
     def prepare(self, features: Index) -> None:
         """Compute the rows that are missing, all at once."""

@@ -291,7 +291,12 @@ class HostResiduals(Residuals):
         p = first_best(gains, self.problem.eps)
         if not gains[p] > min_gain:
             return None
-        self.problem.gram.fetch(p, lambda count: np.argpartition(-gains, count)[:count])
+
+        def best(count: int) -> Index:
+            top = np.argpartition(-gains, count)[:count]
+            return top[np.argsort(-gains[top])]
+
+        self.problem.gram.fetch(p, best)
         return p
 
     def exchange_gains(self, weights: ExchangeWeights, columns: Index) -> Array:
