@@ -126,15 +126,16 @@ def draw_accuracy(compared: Sequence[Compared]) -> Any:
     for one in compared:
         color = "#0072b2" if one.peer else "black"
         ax.plot(one.times, one.points, "o", color=color)
-        # Ours to the left, others to the right; below the point where the last label is near.
+        # Others to the right, unless they are far there; lower where the last label is near.
+        right = one.peer and one.times < 10
         near = heights[one.peer] - one.points < 0.35
         heights[one.peer] = one.points
         ax.annotate(
             f"{one.name} ({one.sets})",
             (one.times, one.points),
             textcoords="offset points",
-            xytext=(7 if one.peer else -7, -3 if near else 4),
-            ha="left" if one.peer else "right",
+            xytext=(7 if right else -7, -3 if near else 4),
+            ha="left" if right else "right",
             va="top" if near else "center",
             fontsize=8,
             color=color,
