@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-import rowsparse
+from docs.extensions.rooms import (
+    ROOT,
+    SOURCES,
+    Import,
+    floor_of,
+    imports_in,
+    imports_of,
+    internal_target,
+    room_of,
+)
 from rowsparse import selectors
-
-ROOT = Path(rowsparse.__file__).parent
 
 # From the first room to the last. A module may import from its own room and from earlier ones.
 LAYERS: tuple[tuple[str, ...], ...] = (
@@ -25,6 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_deadline",
         "_files",
         "_mat",
+        "_names",
         "_npz",
         "_parameters",
         "_text",
@@ -52,6 +58,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("selectors",),  # the public names
     ("datasets",),
     ("evaluation",),
+    ("plotting",),
     ("__init__",),
     ("workflow", "demo"),
     ("report",),
@@ -59,7 +66,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
 )
 RANK = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
-SPLIT = ("solvers", "selectors")  # these have rooms of their own
 WITHOUT_SKLEARN = {"rows", "design", "solvers", "deep"}
 EXTRAS_ALLOWED = {"cli", "report", "demo"}
 CORE_PACKAGES = {"numpy", "scipy", "sklearn", "array_api_compat", "rowsparse"}
@@ -80,99 +86,11 @@ EXTRAS = [
     "typer",
     "xlsxwriter",
 ]
-IMPORT_ALL_PUBLIC = "from rowsparse import *\nfrom rowsparse.datasets import *"
-
-
-@dataclass(frozen=True)
-class Import:
-    """One imported name: its absolute module, the name taken from it, and where it stands."""
-
-    module: str
-    name: str | None
-    line: int
-    at_import: bool
-
-    @property
-    def package(self) -> str:
-        return self.module.partition(".")[0]
-
-    @property
-    def parts(self) -> list[str]:
-        return self.module.split(".") + ([self.name] if self.name else [])
-
-
-def dotted_name(path: Path) -> str:
-    parts = ("rowsparse", *path.relative_to(ROOT).with_suffix("").parts)
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-# Empty packages hold nothing that could import.
-SOURCES = {dotted_name(p): p for p in sorted(ROOT.rglob("*.py")) if p.stat().st_size}
-
-
-def is_type_checking(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-
-
-def walk(node: ast.AST, module: str, is_package: bool, at_import: bool = True) -> Iterator[Import]:
-    """Every import under `node`; `at_import` says whether it runs when the module is imported."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Import):
-            for alias in child.names:
-                yield Import(alias.name, None, child.lineno, at_import)
-        elif isinstance(child, ast.ImportFrom):
-            source = absolute(child, module, is_package)
-            for alias in child.names:
-                yield Import(source, alias.name, child.lineno, at_import)
-        else:
-            deferred = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or (
-                isinstance(child, ast.stmt) and is_type_checking(child)
-            )
-            yield from walk(child, module, is_package, at_import and not deferred)
-
-
-def absolute(node: ast.ImportFrom, module: str, is_package: bool) -> str:
-    if not node.level:
-        return node.module or ""
-    base = module.split(".")
-    base = base[: len(base) - node.level + is_package]
-    return ".".join([*base, *([node.module] if node.module else [])])
-
-
-def imports_in(source: str, module: str, is_package: bool = False) -> list[Import]:
-    return list(walk(ast.parse(source), module, is_package))
-
-
-@cache
-def imports_of(module: str) -> list[Import]:
-    path = SOURCES[module]
-    return imports_in(path.read_text(encoding="utf-8"), module, path.name == "__init__.py")
-
-
-def floor_of(module: str) -> str:
-    """The first part of a module's name below the package."""
-    _, _, rest = module.partition(".")
-    return rest.split(".")[0] if rest else "__init__"
-
-
-def room_of(module: str) -> str:
-    """What stands for a module in LAYERS."""
-    parts = module.split(".")[1:3]
-    return ".".join(parts) if parts and parts[0] in SPLIT else floor_of(module)
-
-
-def picture() -> str:
-    """LAYERS as the README shows them."""
-    shown = [" ".join(rooms) for rooms in LAYERS if not rooms[0].startswith("_")]
-    return "\n".join(f"{'└> ' if at else '   '}{line}" for at, line in enumerate(shown))
-
-
-def internal_target(item: Import) -> str | None:
-    """The module of this package that an import reaches, if it is one."""
-    if item.package != "rowsparse":
-        return None
-    longer = f"{item.module}.{item.name}"
-    return longer if longer in SOURCES else item.module
+IMPORT_ALL_PUBLIC = """
+from rowsparse import *
+from rowsparse.datasets import *
+from rowsparse.plotting import *
+"""
 
 
 def place(module: str, item: Import) -> str:
@@ -215,9 +133,14 @@ def test_every_module_has_a_room(module: str) -> None:
     assert room_of(module) in RANK, f"give {room_of(module)!r} a place in LAYERS"
 
 
-def test_the_readme_shows_the_rooms_in_their_order() -> None:
-    readme = Path(__file__).parents[1] / "README.md"
-    assert picture() in readme.read_text(encoding="utf-8")
+def test_the_page_describes_every_room() -> None:
+    page = Path(__file__).parents[1] / "docs" / "inside" / "architecture.md"
+    first_cells = re.findall(r"^\|(.*?)\|", page.read_text("utf-8"), re.MULTILINE)
+    described = re.findall(r"`([\w/]+?)/?`", " ".join(first_cells))
+    rooms = {room for room in RANK if not room.startswith("_")}
+    missing = [r for r in rooms if not {r.replace(".", "/"), r.partition(".")[0]} & set(described)]
+    assert missing == []
+    assert {name.replace("/", ".") for name in described} - rooms == {"solvers"}
 
 
 @pytest.mark.parametrize("module", SOURCES)

@@ -16,6 +16,15 @@ DISTRIBUTIONS = {
     "skrebate": ["skrebate"],
     "mrmr_selection": ["mrmr-selection", "pandas"],
 }
+# Those of docs/field.md alone, which ``make bench-field`` installs.
+FIELD_DISTRIBUTIONS = {
+    "celer": ["celer"],
+    "okridge": ["okridge"],
+    "l0bnb": ["l0bnb"],
+    "el0ps": ["el0ps"],
+    "scip": ["pyscipopt"],
+    "highs": ["highspy"],
+}
 
 
 def require(name: str) -> Any:
@@ -23,10 +32,10 @@ def require(name: str) -> Any:
     try:
         return import_module(f"benchmarks.peers.{name}")
     except ImportError as error:
-        package = DISTRIBUTIONS[name][0]
-        raise ImportError(
-            f'{package} is not installed: pip install "rowsparse[bench]" ({error}).'
-        ) from None
+        package = (DISTRIBUTIONS | FIELD_DISTRIBUTIONS)[name][0]
+        bench = name in DISTRIBUTIONS
+        how = 'pip install "rowsparse[bench]"' if bench else "make bench-field installs it"
+        raise ImportError(f"{package} is not installed: {how} ({error}).") from None
 
 
 def find(name: str) -> tuple[ModuleType | None, str]:

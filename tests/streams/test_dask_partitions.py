@@ -326,6 +326,7 @@ def test_two_processes_give_the_answer_of_memory(on_cluster: Any) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.posix
 def test_a_killed_worker_does_not_change_the_answer(on_cluster: Any, tmp_path: Path) -> None:
     lazy = da.from_array(X, chunks=(5, D)).map_blocks(slowly, folder=str(tmp_path), dtype=float)
     victim = next(iter(on_cluster.run(os.getpid).values()))

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import ast
 import re
-from inspect import Parameter, signature
+from inspect import Parameter, getdoc, signature
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rowsparse import RowBlocks, StabilitySelection, TopK, TopKCV, list_selectors, selector_info
+from rowsparse import (
+    RowBlocks,
+    StabilitySelection,
+    TopK,
+    TopKCV,
+    list_selectors,
+    rfs_path,
+    selector_info,
+    topk_path,
+)
 from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.state import fitted_attributes
 from tests.selectors.cases import FAST, documented, installed
@@ -78,9 +87,16 @@ def test_every_fitted_attribute_has_an_entry(cls):
     assert set(documented(cls, "Attributes")) == found
 
 
-@pytest.mark.parametrize("cls", CLASSES)
-def test_no_placeholder_is_left(cls):
-    assert not re.search(r"^ *\{\w+\}$", cls.__doc__, re.M)
+@pytest.mark.parametrize("shown", [*CLASSES, rfs_path, topk_path])
+def test_no_placeholder_is_left_nor_a_reference_to_another_docstring(shown):
+    text = getdoc(shown)
+    assert not re.search(r"^ *\{\w+\}$", text, re.M)
+    assert not re.search(r"\bas in :(class|meth):", text, re.I)
+
+
+def test_a_path_has_an_entry_for_every_parameter():
+    for function in (rfs_path, topk_path):
+        assert set(documented(function, "Parameters")) == set(signature(function).parameters)
 
 
 def test_an_entry_has_the_indentation_of_its_placeholder_and_the_tasks_of_the_class():

@@ -83,3 +83,16 @@ def test_growth_estimates_are_the_newton_gains_on_standardised_columns_without_f
     gains = (X.T @ loss.gradient(fit.P)) ** 2 / ((X**2).T @ h + 0.5) / 2
     np.testing.assert_allclose(problem.growth_estimates(fit), gains.sum(axis=1), rtol=1e-10)
     assert fit.objective == pytest.approx(problem.total)
+
+
+def test_a_large_support_grows_by_blocks_that_each_gain():
+    growing, loss = descent(5, list(range(16)), k=24, n=60, d=30, c=2)
+    sizes, objectives = [16], [growing.objective]
+    allowed = np.ones(30, dtype=bool)
+    while growing.features.size < 24 and growing.add_block(allowed, 24 - sizes[-1]):
+        sizes.append(growing.features.size)
+        objectives.append(growing.objective)
+    assert sizes == [16, 18, 20, 22, 24]
+    assert np.all(np.diff(objectives) < 0)
+    exact = logistic_objective(loss, growing.features, 1.0)
+    assert growing.objective == pytest.approx(exact, rel=1e-4)

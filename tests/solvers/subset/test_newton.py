@@ -63,6 +63,35 @@ def test_gains_and_starts_are_those_of_the_quadratic(fit_intercept, pooled):
                 np.testing.assert_allclose(b, V[3], atol=1e-9)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("pooled", [True, False])
+def test_a_block_is_the_greedy_growth_in_the_quadratic(fit_intercept, pooled):
+    loss = logistic_loss(3, d=9, c=2, fit_intercept=fit_intercept, weighted=True)
+    d = loss.design.shape[1]
+    columns = ColumnPool(loss.design, np.arange(d)) if pooled else AllColumns(loss.design)
+    fit = loss.fit(loss.design.double_columns(S), ridge=RIDGE, tol=1e-12)
+    allowed = np.ones(d, dtype=bool)
+    allowed[0] = False
+    found = NewtonModel(loss, RIDGE, columns, S, fit).additions(3, allowed)
+    support = S.tolist()
+    for _ in range(3):
+        rest = [j for j in range(1, d) if j not in support]
+        support.append(min(rest, key=lambda j: quadratic_minimum(loss, fit, [*support, j])[0]))
+    assert [*S.tolist(), *found.tolist()] == support
+
+
+def test_a_block_ends_where_nothing_gains():
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    design = make_design(np.column_stack([X, X[:, 0]]), center=True, scale=True)[0]
+    loss = logistic_loss(0, d=5)
+    loss = type(loss)(design, loss.Y, loss.omega, True)
+    support = np.array([1, 2])
+    fit = loss.fit(design.double_columns(support), ridge=0.0, tol=1e-12)
+    model = NewtonModel(loss, 0.0, AllColumns(design), support, fit)
+    # Columns 0 and 4 are the same: only one of them is added.
+    assert sorted(model.additions(3, np.ones(5, dtype=bool)).tolist()) == [0, 3]
+
+
 def test_duplicates_add_nothing_without_a_ridge():
     X = np.random.default_rng(0).standard_normal((30, 4))
     design = make_design(np.column_stack([X, X[:, 0]]), center=True, scale=True)[0]

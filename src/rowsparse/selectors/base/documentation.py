@@ -1,21 +1,29 @@
-"""The parts of docstrings that selectors share, filled in when a class is defined.
+"""The parts of docstrings that selectors share, filled in when a class or function is defined.
 
-A line ``{name}`` in the docstring of a class stands for the entry of that name below.
+A line ``{name}`` in a docstring stands for the entry of that name below.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from rowsparse.targets import TASKS
 
 __all__ = ["filled_docstring"]
 
-Class = TypeVar("Class", bound=type)
+Documented = TypeVar("Documented")
 
 _PLACEHOLDER = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
 
 _ENTRIES = {
     # ------------------------------------------------------------------------- parameters
+    "targets": """
+y : array-like of shape (n_samples,) or (n_samples, n_targets)
+    Class labels, 0/1 label indicators (dense or sparse), or numbers.
+sample_weight : array-like of shape (n_samples,), optional
+    Weight of each sample; an integer weight equals repeating the sample.
+""",
     "n_features_to_select": """
 n_features_to_select : int or float, default=10
     How many features to keep; a float between 0 and 1 is a share of all.
@@ -53,6 +61,18 @@ class_weight : None, "balanced" or dict, default=None
 aggregate : {"mean", "max", "mean_rank"}, default="mean"
     How the scores of several labels, each with and without it, become one: their mean, the
     largest, or one over the mean rank. Constant labels are left out.
+""",
+    "alpha": """
+alpha : float or "auto", default="auto"
+    Ridge, per sample: the weight of ||W||_F^2, or with the logistic loss of half of it, is
+    ``alpha`` times the sum of the sample weights. It counts on standardised columns unless
+    ``standardize=False``. "auto" is 0.5 for the squared loss and 0.02 for the logistic one.
+""",
+    "path_loss": """
+loss : {"auto", "squared", "logistic"}, default="squared"
+    The sum of squared residuals; or, for classes and labels, the negative log-likelihood of
+    logistic regression: of the second of two classes; of several classes each against the
+    rest, or of each label, summed. "auto" is "logistic" for them and "squared" for numbers.
 """,
     "constraints": """
 include, exclude : list of int or str, optional
@@ -118,6 +138,17 @@ n_iter_ : int
 converged_ : bool
     Whether the method's own criterion was met; if not, a ``ConvergenceWarning`` says so.
 """,
+    "search": """
+scores_ : array of shape (n_features,)
+    For a selected feature, how much the objective rises without it; for the others, on a
+    scale below these, how much it would fall with them.
+objective_ : float
+    The objective at ``coef_``, of W in units of the standardised columns.
+history_, n_iter_ : array and int
+    The best objective after the first start and after each round of others, and their number.
+n_starts_ : int
+    Number of starts.
+""",
     "input": """
 task_ : str
     What y was taken for: "classification", "multilabel" or "regression"{UNLESS_GIVEN}.
@@ -140,20 +171,21 @@ feature_names_in_ : array of str
 }
 
 
-def filled_docstring(cls: Class) -> Class:
-    """Replace the placeholders in the docstring of a class; a decorator."""
-    if cls.__doc__ is not None:  # it is None under python -OO
-        cls.__doc__ = _filled(cls, cls.__doc__)
-    return cls
+def filled_docstring(documented: Documented) -> Documented:
+    """Replace the placeholders in the docstring of a class or function; a decorator."""
+    if documented.__doc__ is not None:  # it is None under python -OO
+        documented.__doc__ = _filled(documented, documented.__doc__)
+    return documented
 
 
-def _filled(cls: type, text: str) -> str:
-    return _PLACEHOLDER.sub(lambda match: _entry(cls, match[2], indent=match[1]), text)
+def _filled(documented: Any, text: str) -> str:
+    return _PLACEHOLDER.sub(lambda match: _entry(documented, match[2], indent=match[1]), text)
 
 
-def _entry(cls: type, name: str, *, indent: str) -> str:
-    text = _filled(cls, _ENTRIES[name].strip("\n"))
-    tasks, optional = getattr(cls, "tasks", ()), not getattr(cls, "supervised", True)
+def _entry(documented: Any, name: str, *, indent: str) -> str:
+    text = _filled(documented, _ENTRIES[name].strip("\n"))
+    tasks = getattr(documented, "tasks", TASKS[1:])
+    optional = not getattr(documented, "supervised", True)
     listed = ", ".join(f'"{task}"' for task in ("auto", *tasks))
     text = text.replace("{TASKS}", f"{{{listed}}}")
     text = text.replace("{IF_GIVEN}", ", if it is given" if optional else "")

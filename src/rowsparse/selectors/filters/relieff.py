@@ -21,7 +21,7 @@ class ReliefF(ScoreSelector):
     """Features in which neighbours of other classes differ more than those of the same class.
 
     With the columns scaled to [0, 1], diff_f(i, j) = |x_if - x_jf| and the distance of two samples
-    the sum of their differences, every sample i adds to the weight of feature f
+    the sum of their differences, every sample i adds to the weight of feature f::
 
         - mean of diff_f to its n_neighbors nearest of the same class
         + sum over the other classes c of P_c / (1 - P_own) * the mean to its nearest of class c

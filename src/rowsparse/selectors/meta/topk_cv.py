@@ -83,10 +83,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     k_max : int, optional
         The largest number of features to try. None tries 30, or all if there are fewer.
-    alpha : float or "auto", default="auto"
-        Ridge, per sample, as in :class:`TopK`.
-    loss : {"auto", "squared", "logistic"}, default="squared"
-        As in :class:`TopK`.
+    {alpha}
+    {path_loss}
     alphas : list of float, optional
         Ridges to choose from, instead of ``alpha``.
     cv : int, splitter or iterable, default=5
@@ -131,10 +129,11 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     n_passes_ : int
         After a fit from :class:`RowBlocks`: how often they were read.
     {choice}
-    scores_, objective_, history_, n_iter_, converged_, n_starts_
-        As in :class:`TopK`, of the selection from all samples.
+    {search}
+    converged_ : bool
+        True.
     status_, lower_bound_, gap_ : str, float and float
-        As in :class:`TopK` without a proof: "heuristic", 0 and 1.
+        "heuristic", 0 and 1: nothing is proven here; ``TopK(k, certify=True)`` proves.
     {model}
     {clip_limits}
 
@@ -218,9 +217,13 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in :meth:`TopK.fit`. From :class:`RowBlocks` or a dask collection, as
-            :meth:`fit_moments` does.
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            Training data. From :class:`RowBlocks`, which bring their own y, or a dask
+            collection the choice is made as by :meth:`fit_moments`.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Class labels, 0/1 label indicators (dense or sparse), or numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample; an integer weight equals repeating the sample.
         groups : array-like of shape (n_samples,), optional
             Groups of samples, not of columns, for a splitter that keeps them together.
 

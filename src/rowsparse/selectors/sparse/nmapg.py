@@ -68,7 +68,8 @@ class NmAPG(LinearSelector):
 
     References
     ----------
-    An, Dong, Qin. J. Nonlinear Var. Anal. 5 (2021), 59-77.
+    N. T. An, P. D. Dong, X. Qin. Robust feature selection via nonconvex sparsity-based methods.
+    J. Nonlinear Var. Anal. 5 (2021), 59-77.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from rowsparse._arrays import Array
 from rowsparse._compat import finish_callbacks
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse._validation import check_number
+from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
@@ -235,6 +236,7 @@ class RFSPath:
     gaps: Array
 
 
+@filled_docstring
 def rfs_path(
     X: Any,
     y: Any,
@@ -253,8 +255,9 @@ def rfs_path(
 
     Parameters
     ----------
-    X, y, sample_weight
-        As in :meth:`RFS.fit`.
+    X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+        Training data.
+    {targets}
     gammas : array-like, optional
         The penalties. None takes ``n_gammas`` of them, evenly spaced on a logarithmic scale
         from the largest that selects nothing down to ``eps`` times that.
@@ -262,8 +265,13 @@ def rfs_path(
         Length of the default grid.
     eps : float, default=1e-2
         Ratio of its ends.
-    fit_intercept, standardize, task, class_weight, tol
-        As in :class:`RFS`.
+    fit_intercept : bool, default=True
+        Whether b is free and unpenalised.
+    {standardize}
+    {task}
+    {class_weight}
+    tol : float, default=1e-6
+        Duality gap to reach at each penalty, relative to the objective.
 
     Returns
     -------

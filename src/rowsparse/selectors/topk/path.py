@@ -9,6 +9,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._validation import check_choice, check_number
+from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters, generator
 from rowsparse.selectors.topk.losses import PATH_LOSSES, effective_alpha
 from rowsparse.selectors.topk.path_problem import PathProblem, path_problem
@@ -78,6 +79,7 @@ class TopKPath:
         return coef
 
 
+@filled_docstring
 def topk_path(
     X: Any,
     y: Any,
@@ -105,14 +107,19 @@ def topk_path(
 
     Parameters
     ----------
-    X, y, sample_weight
-        As in :meth:`TopK.fit`.
+    X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+        Training data; or :class:`RowBlocks`, which bring their own y, or a dask collection.
+    {targets}
     k_max : int
         The largest number of features, or of groups.
-    alpha, include, exclude, feature_groups, fit_intercept, standardize, clip, task, class_weight
-        As in :class:`TopK`.
-    loss : {"auto", "squared", "logistic"}, default="squared"
-        As in :class:`TopK`.
+    {alpha}
+    {path_loss}
+    {constraints}
+    {fit_intercept}
+    {standardize}
+    {clip}
+    {task}
+    {class_weight}
     n_restarts : int, default=2
         How often, for every k, some of the features are replaced to look for better ones.
     random_state : int, RandomState or None, default=None

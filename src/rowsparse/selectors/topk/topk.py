@@ -54,10 +54,7 @@ class TopK(FromMoments, LinearSelector):
     n_features_to_select : int or float, default=10
         How many features to keep; a float between 0 and 1 is a share of all. With
         ``feature_groups``, how many groups.
-    alpha : float or "auto", default="auto"
-        Ridge, per sample: the weight of ||W||_F^2, or with the logistic loss of half of it, is
-        ``alpha`` times the sum of the sample weights. It counts on standardised columns unless
-        ``standardize=False``. "auto" is 0.5 for the squared loss and 0.02 for the logistic one.
+    {alpha}
     loss : {"auto", "squared", "l21", "logistic"}, default="squared"
         "l21" sums the norms of the residuals of the samples instead of their squares, which
         bounds the influence of outliers; it has no ridge. "logistic", for classes and labels,
@@ -102,22 +99,14 @@ class TopK(FromMoments, LinearSelector):
     ----------
     {choice}
     {streamed}
-    scores_ : array of shape (n_features,)
-        For a selected feature, how much the objective rises without it; for the others, on a
-        scale below these, how much it would fall with them.
+    {search}
     {model}
         With the logistic loss they are those of logistic regression, for two classes one row.
     loss_, alpha_ : str and float
         The loss and the ridge that took effect.
     {clip_limits}
-    objective_ : float
-        The objective at ``coef_``, of W in units of the standardised columns.
-    history_, n_iter_ : array and int
-        The best objective after the first start and after each round of others, and their number.
     converged_ : bool
         True; for ``loss="l21"``, whether the fit is certified and no exchange tried improves it.
-    n_starts_ : int
-        Number of starts.
     status_ : str
         "optimal" if ``gap_`` is at most ``gap_tol``, "gap" if it is more; "heuristic" with
         ``certify=False``.
@@ -127,6 +116,9 @@ class TopK(FromMoments, LinearSelector):
     root_bound_, n_nodes_ : float and int
         With ``certify=True``: the bound before any branching, and the number of subproblems
         solved.
+    proof_history_ : dict of arrays
+        With ``certify=True``, over the time of the proof: "seconds" since the search began,
+        "objective" and "lower_bound" so far, and "nodes" solved by then.
     proof_ : rowsparse.certificate.Proof
         With ``certify=True``: the proof, or without ``keep_proof`` what was proven before any
         branching; ``proof_.save`` writes it to a file.

@@ -78,10 +78,10 @@ class LogisticSearch:
                 descent.remove()
         else:
             descent = self._descent(())
-            growing = True
-            while growing and descent.features.size < self.n_fixed + self.size:
+            growing, full = True, self.n_fixed + self.size
+            while growing and descent.features.size < full:
                 descent.widen_for_growth()
-                growing = descent.add(self._rules.allowed)
+                growing = descent.add_block(self._rules.allowed, full - descent.features.size)
         descent.exchange()
         if descent.widen_for_exchange():
             descent.exchange()
@@ -140,11 +140,12 @@ class LogisticSearch:
         allowed = self._rules.allowed.copy()
         allowed[list(removed)] = False
         growing = True
-        while growing and descent.features.size < full:
-            growing = descent.add(allowed)
+        while growing and (before := descent.features.size) < full:
+            growing = descent.add_block(allowed, full - before)
             allowed = self._rules.allowed
             reached = descent.features.size
-            if exchange_every and reached % exchange_every == 0 and reached < full:
+            due = exchange_every and reached // exchange_every > before // exchange_every
+            if due and reached < full:
                 descent.exchange()
         return descent
 

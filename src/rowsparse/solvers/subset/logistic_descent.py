@@ -33,6 +33,8 @@ CONFIRMED = 64
 _ROUGH_TOL, FIT_TOL = 1e-4, 1e-6
 # Columns that a look at the whole design adds to a pool: while growing, and for exchanges.
 _GROWTH_COLUMNS, _EXCHANGE_COLUMNS = 8, 64
+# A support grows by one feature at a time, or by this part of itself.
+_BLOCK_SHARE = 8
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ class LogisticDescent:
     def widen_for_growth(self) -> None:
         """Add columns to the pool that promise most as further features."""
         if not self.complete:
-            self._widen(self._problem.growth_estimates(self.fit), _GROWTH_COLUMNS)
+            self._widen(self._problem.growth_estimates(self.fit), _GROWTH_COLUMNS * self.block)
 
     def widen_for_exchange(self) -> bool:
         """Add columns to the pool that promise most in an exchange; False if none promises."""
@@ -164,6 +166,26 @@ class LogisticDescent:
         trials = _best(gains, ADDITIONS, 0.0)
         pairs: list[tuple[int | None, int]] = [(None, int(p)) for p in trials]
         return self._take_best(model, pairs, gains[trials])
+
+    @property
+    def block(self) -> int:
+        """How many features may be added at a time: few change the model of many but little."""
+        return max(1, self.features.size // _BLOCK_SHARE)
+
+    def add_block(self, allowed: Mask, most: int) -> bool:
+        """Add a block of features, no more than ``most``; False if none gains."""
+        size = min(self.block, most)
+        if size > 1:
+            model = self.model()
+            added = model.additions(size, allowed[self.pool.features])
+            W = np.vstack([self.fit.W, np.zeros((added.size, self.fit.b.size))])
+            places = np.append(model.support, added)
+            limit = self.objective - self._rules.min_gain
+            fit = self._problem.fit(self.pool.take(places), start=(W, self.fit.b), limit=limit)
+            if fit.objective < limit:
+                self.features, self.fit = self.pool.features[places], fit
+                return True
+        return self.add(allowed)
 
     def remove(self) -> None:
         """Remove the feature, not a fixed one, that costs least in the model."""

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import Design
 from rowsparse.solvers.losses.logistic import LogisticLoss, NewtonFit
 from rowsparse.solvers.subset.gram import safe_ratio
@@ -131,17 +131,19 @@ class TargetModels:
     ) -> None:
         (n, k), c = X_S.shape, H.shape[1]
         weighted = (H[:, :, None] * X_S[:, None, :]).reshape(n, c * k)
+        self._columns, self._H = columns, H
+        self._added: list[tuple[Array, Array]] = []
         products = columns.products(np.hstack([weighted, H, residual]))
         self.W, self.support = W.T, support
         self.C, self.R = products[: c * k].reshape(c, k, columns.size), products[-c:]
-        self.mean = np.zeros((c, columns.size))
+        self.mean = self._sums = np.zeros((c, columns.size))
         self.diagonal = columns.squares(H) + ridge
         total = H.sum(axis=0)[:, None]
         if fit_intercept:
-            sums = products[c * k : -c]
-            self.mean = safe_ratio(sums, total, total > 0)
-            self.C = self.C - sums[:, support, None] * self.mean[:, None, :]
-            self.diagonal -= sums * self.mean
+            self._sums = products[c * k : -c]
+            self.mean = safe_ratio(self._sums, total, total > 0)
+            self.C = self.C - self._sums[:, support, None] * self.mean[:, None, :]
+            self.diagonal -= self._sums * self.mean
         self.A_SS = self.C[:, :, support] + ridge * np.eye(k)
         self.M = np.linalg.inv(_damped(self.A_SS.copy()))
         # Where all predictions are certain there is no curvature: such a model proposes nothing.
@@ -156,6 +158,25 @@ class TargetModels:
     def addition_gains(self) -> Array:
         useful = self.s > NOTHING_LEFT * self.diagonal
         return np.asarray(0.5 * safe_ratio(self.R**2, self.s, useful).sum(axis=0))
+
+    def add(self, place: int) -> None:
+        """Add a column to the support of the model; ``addition_gains`` are those beyond it.
+
+        With E_l the inner product of columns j and l less what the support explains of it, adding j
+        takes E_l^2 / s_j off s_l and E_l R_j / s_j off R_l.
+        """
+        E = self._columns.products(self._H * self._columns.take(np.array([place])))
+        E = E - self._sums[:, place, None] * self.mean
+        E -= np.einsum("ck,ckl->cl", self.C[:, :, place], self.T)
+        for earlier, pivot in self._added:
+            E -= earlier * safe_ratio(earlier[:, place], pivot, pivot > 0)[:, None]
+        pivot = self.s[:, place].copy()
+        useful = pivot > NOTHING_LEFT * self.diagonal[:, place]
+        pivot[~useful] = 0.0
+        share = safe_ratio(E, pivot[:, None], useful[:, None])
+        self.R = self.R - share * self.R[:, place, None]
+        self.s = self.s - share * E
+        self._added.append((E, pivot))
 
     def removal_costs(self) -> Array:
         return np.asarray(0.5 * (self.W**2 / self._pivots).sum(axis=0))
@@ -211,6 +232,24 @@ class NewtonModel:
             gains += models.addition_gains()
         gains[self.support] = -np.inf
         return gains
+
+    def additions(self, size: int, allowed: Mask) -> Index:
+        """Columns to add, one by one as the model has it: so many, or as many as gain.
+
+        The model is of no other use afterwards.
+        """
+        left = allowed.copy()
+        chosen: list[int] = []
+        while len(chosen) < size:
+            gains = np.where(left, self.addition_gains(), -np.inf)
+            best = int(np.argmax(gains))
+            if not gains[best] > 0.0:
+                break
+            chosen.append(best)
+            left[best] = False
+            for models in self._targets:
+                models.add(best)
+        return np.array(chosen, dtype=np.intp)
 
     def removal_costs(self) -> Array:
         """What removing each column of the support adds to the objective."""

@@ -1,0 +1,75 @@
+"""How Sphinx builds the site: `make docs`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import rowsparse
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+project = "rowsparse"
+author = "The rowsparse developers"
+copyright = author
+version = release = rowsparse.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "docs.extensions.architecture",
+    "docs.extensions.command_line",
+    "docs.extensions.mathml",
+    "docs.extensions.picture",
+    "docs.extensions.repository_links",
+    "docs.extensions.docstrings",
+]
+# An apostrophe in a formula is a transpose.
+smartquotes = False
+templates_path = ["_templates"]
+exclude_patterns = ["extensions"]
+
+# Anchors as GitHub makes them: the pages are read there too.
+myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+myst_update_mathjax = False
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "examples"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": "/plot_",
+    "doc_module": ("rowsparse",),
+    "backreferences_dir": "api/generated/examples",
+    "reference_url": {"rowsparse": None},
+    "remove_config_comments": True,
+    "show_memory": False,
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "rowsparse"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+# Summaries are fetched by a script, which browsers refuse for pages opened from a disk.
+html_show_search_summary = False
+html_context = {"default_mode": "auto"}
+html_theme_options = {
+    "logo": {"text": "rowsparse"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "show_nav_level": 1,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}

@@ -1,0 +1,144 @@
+"""Every method has a page in docs/methods: its parts, its facts, its examples with their output."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from inspect import getdoc, signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rowsparse
+from rowsparse import list_selectors, selector_info
+from rowsparse.selectors.registry import SelectorInfo
+
+FOLDER = Path(__file__).parents[1] / "docs" / "methods"
+REGISTERED = {selector_info(name).cls.__name__: selector_info(name) for name in list_selectors()}
+CLASSES: dict[str, Any] = {
+    **{name: info.cls for name, info in REGISTERED.items()},
+    "TopKCV": rowsparse.TopKCV,
+    "StabilitySelection": rowsparse.StabilitySelection,
+}
+PARTS = [
+    "The problem",
+    "The algorithm",
+    "Corrections",
+    "Cost",
+    "When to use it",
+    "Parameters",
+    "Example",
+    "Reference",
+]
+TARGETS = {"classification": "classes", "multilabel": "labels", "regression": "numbers"}
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+each_class = pytest.mark.parametrize("name", CLASSES)
+
+
+def page_of(name: str) -> Path:
+    return FOLDER / f"{name.lower()}.md"
+
+
+def part(name: str, title: str) -> str:
+    text = page_of(name).read_text("utf-8") if name != "index" else index()
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def index() -> str:
+    return (FOLDER / "index.md").read_text("utf-8")
+
+
+def headings(text: str, level: int) -> list[str]:
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^{'#' * level} (.+)$", prose, re.MULTILINE)
+
+
+def facts(info: SelectorInfo) -> str:
+    """What the registry and the class say of a method."""
+    *others, last = [TARGETS[task] for task in info.tasks]
+    targets = f"for {', '.join(others)} and {last}" if others else f"for {last}"
+    parts = [f'`get_selector("{info.name}")`', f"kind `{info.kind}`"]
+    parts.append(targets if info.supervised else f"{targets}, or without targets")
+    if hasattr(info.cls, "fit_moments"):
+        parts.append("also from `Moments`")
+    if info.extra is not None:
+        parts.append(f"needs the extra `{info.extra}`")
+    return " · ".join(parts)
+
+
+@each_class
+def test_a_page_has_all_parts_in_order(name: str) -> None:
+    text = page_of(name).read_text("utf-8")
+    assert headings(text, 1) == [name]
+    assert headings(text, 2) == PARTS
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_a_page_begins_with_what_the_registry_says(name: str) -> None:
+    assert page_of(name).read_text("utf-8").split("\n")[2] == facts(REGISTERED[name])
+
+
+@each_class
+def test_every_parameter_is_on_the_page_or_among_the_shared_ones(name: str) -> None:
+    described = part(name, "Parameters") + part("index", "Shared parameters")
+    for parameter in signature(CLASSES[name]).parameters:
+        assert f"`{parameter}`" in described, parameter
+
+
+@each_class
+def test_what_the_docstring_cites_is_on_the_page(name: str) -> None:
+    cited = re.search(
+        r"^References\n-+\n(.*?)(?=\n\n\w+\n-+\n|\Z)", getdoc(CLASSES[name]) or "", re.M | re.S
+    )
+    entries = [] if cited is None else re.split(r"\n\n", cited[1].strip())
+    on_page = plain(part(name, "Reference"))
+    for entry in entries:
+        assert plain(entry) in on_page, entry
+
+
+def plain(text: str) -> str:
+    """Letters and digits alone."""
+    return "".join(
+        letter for letter in text.lower().replace("ℓ", "l").replace("∞", "inf") if letter.isalnum()
+    )
+
+
+def test_there_is_no_page_without_a_method() -> None:
+    pages = {page_of(name).name for name in CLASSES}
+    assert {page.name for page in FOLDER.glob("*.md")} == pages | {"index.md"}
+
+
+def test_the_index_has_every_page_once_in_a_table_and_once_in_the_toctree() -> None:
+    toctree = re.search(r"^```\{toctree\}\n(.*?)^```", index(), re.MULTILINE | re.DOTALL)
+    assert toctree is not None
+    entries = re.findall(r"^([a-z0-9]+)$", toctree[1], re.MULTILINE)
+    assert sorted(entries) == sorted(page_of(name).stem for name in CLASSES)
+    rows = re.findall(r"^\| \[`(\w+)`\]\((\w+)\.md\) \|", index(), re.MULTILINE)
+    assert sorted(rows) == sorted((name, page_of(name).stem) for name in CLASSES)
+
+
+@each_class
+def test_figures_quoted_beside_a_link_are_on_the_page_that_it_leads_to(name: str) -> None:
+    text = re.sub(r"^```.*?^```", "", page_of(name).read_text("utf-8"), flags=re.M | re.S)
+    for paragraph in re.split(r"\n\n|\n- ", text):
+        links = re.findall(r"\]\((\.\./(?:reproduction/\w+|benchmarks)\.md)", paragraph)
+        linked = "\n".join((FOLDER / link).read_text("utf-8") for link in links)
+        prose = re.sub(r"`[^`]*`|\$[^$]*\$|\]\([^)]*\)", "", paragraph)
+        for figure in re.findall(r"(?<![\d.])\d+\.\d+(?![\d.])", prose) if links else []:
+            assert figure in linked, figure
+
+
+@pytest.mark.long
+@each_class
+def test_the_examples_print_what_the_page_shows(name: str) -> None:
+    if name in REGISTERED and not REGISTERED[name].is_installed:
+        pytest.skip(f"the extra {REGISTERED[name].extra} is not installed")
+    text = page_of(name).read_text("utf-8")
+    examples = re.findall(r"^```pycon\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert examples
+    parser, failures = doctest.DocTestParser(), list[str]()
+    session = parser.get_doctest("\n".join(examples), {}, name, page_of(name).name, 0)
+    doctest.DocTestRunner(optionflags=FLAGS).run(session, out=failures.append)
+    assert not failures, "".join(failures)

@@ -1,0 +1,69 @@
+"""What the extensions of the site make, without Sphinx."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from docs.extensions.code_figures import figure_of
+from docs.extensions.drawing import arrows, below, layout, svg
+from docs.extensions.rooms import imports_between_rooms
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_room_is_drawn_once() -> None:
+    drawing = ElementTree.fromstring(svg())
+    assert sorted(text.text or "" for text in drawing.iter("text")) == sorted(
+        imports_between_rooms()
+    )
+
+
+def test_the_arrows_imply_every_import_and_none_is_redundant() -> None:
+    drawn = set(arrows())
+
+    def reached(room: str, without: tuple[str, str] | None = None) -> set[str]:
+        direct = {a for a, b in drawn if b == room and (a, b) != without}
+        return direct.union(*(reached(other, without) for other in direct))
+
+    for room, imported in imports_between_rooms().items():
+        assert imported <= reached(room) == below(room)
+    for imported, importing in drawn:
+        assert imported not in reached(importing, (imported, importing))
+
+
+def test_arrows_go_down_and_boxes_do_not_overlap() -> None:
+    drawing = layout()
+    for chain in drawing.chains:
+        assert [place.layer for place in chain] == list(
+            range(chain[0].layer, chain[0].layer + len(chain))
+        )
+    for layer in drawing.layers:
+        edges = sorted((p.x - p.width / 2, p.x + p.width / 2) for p in layer)
+        assert edges[0][0] >= -1e-9
+        assert edges[-1][1] <= drawing.width + 1e-9
+        assert all(first[1] < second[0] for first, second in pairwise(edges))
+
+
+def test_the_start_page_lists_the_extras() -> None:
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = set(project["optional-dependencies"])
+    assert set(re.findall(r"\w+", " ".join(rows))) == extras - {"bench", "docs", "lint", "test"}
+
+
+def test_the_code_of_a_picture_is_drawn_and_keeps_its_names() -> None:
+    pytest.importorskip("matplotlib")
+    names: dict[str, object] = {}
+    first = figure_of("import matplotlib.pyplot as plt\nplt.figure()", names, "page")
+    second = figure_of("plt.plot([1, 2])", names, "page")
+    assert first.startswith(b"\x89PNG")
+    assert second != first
+    with pytest.raises(ValueError, match="page: this code draws nothing"):
+        figure_of("x = 1", names, "page")
