@@ -251,6 +251,13 @@ def test_collections_that_do_not_fit_together(data: Any, error: Any, message: st
         TopK(2).fit(*given)
 
 
+def test_a_partition_with_fewer_columns_than_it_should_have_is_named() -> None:
+    pieces = [X[:60], X[60:, :5]]
+    lazy = [da.from_delayed(dask.delayed(piece), shape=(60, D), dtype=float) for piece in pieces]
+    with pytest.raises(ValueError, match=r"^Partition 1: X has 5 columns, but there must be 9"):
+        TopK(2).fit(da.concatenate(lazy), Y)
+
+
 def test_partitions_that_were_cut_elsewhere_are_named() -> None:
     y = da.from_array(Y, chunks=((30, 20, 40, 30),))
     with pytest.raises(ValueError, match=r"Partition [12]: y has [24]0 samples but X has 30"):
