@@ -71,8 +71,10 @@ def fits(cls: type) -> list[Any]:
     if fast is None:
         fast = {"n_features_to_select": 2} | FAST.get(cls.__name__.lower(), {})
     fitted = [cls(**fast | more).fit(X, y) for more in ({}, *SETTINGS.get(cls.__name__, []))]
-    if hasattr(cls, "fit_moments"):
-        fitted.append(cls(**fast).fit(RowBlocks(lambda: [(X[i::2], y[i::2]) for i in range(2)])))
+    if hasattr(cls, "fit_moments") or cls.__name__ == "RFS":
+        given = {"gamma": 1.0} if cls.__name__ == "RFS" else {}
+        blocks = RowBlocks(lambda: [(X[i::2], y[i::2]) for i in range(2)])
+        fitted.append(cls(**fast | given).fit(blocks))
     if hasattr(cls, "partial_fit"):
         fitted.append(cls(**fast).partial_fit(X, y))
     return fitted
