@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from docs.extensions.drawing import arrows, below, layout, svg
+from docs.extensions.gallery_order import FIRST, Order
 from docs.extensions.rooms import imports_between_rooms
 
 ROOT = Path(__file__).parents[1]
@@ -54,3 +55,10 @@ def test_the_start_page_lists_the_extras() -> None:
     extras = set(project["optional-dependencies"])
     developers = {"bench", "docs", "field", "lint", "test"}
     assert set(re.findall(r"\w+", " ".join(rows))) == extras - developers
+
+
+def test_the_gallery_is_ordered_by_examples_that_are_there() -> None:
+    names = {path.stem for path in (ROOT / "examples").glob("plot_*.py")}
+    assert {f"plot_{name}" for name in FIRST} <= names
+    ordered = sorted((f"{name}.py" for name in names), key=Order("examples"))
+    assert ordered[: len(FIRST)] == [f"plot_{name}.py" for name in FIRST]
