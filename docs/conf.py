@@ -24,6 +24,7 @@ extensions = [
     "docs.extensions.architecture",
     "docs.extensions.command_line",
     "docs.extensions.mathml",
+    "docs.extensions.picture",
     "docs.extensions.repository_links",
     "docs.extensions.docstrings",
 ]
@@ -61,8 +62,21 @@ html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 # Pages without others below them have nothing to show in a sidebar.
-_SINGLE = ["cli", "report", "scale", "comparators", "migration", "contributing", "changelog"]
-html_sidebars: dict[str, list[str]] = {page: [] for page in [*_SINGLE, "index", "search"]}
+html_sidebars: dict[str, list[str]] = {
+    page: []
+    for page in (
+        "changelog",
+        "cli",
+        "comparators",
+        "contributing",
+        "index",
+        "migration",
+        "plotting",
+        "report",
+        "scale",
+        "search",
+    )
+}
 html_show_sourcelink = False
 html_copy_source = False
 # Summaries are fetched by a script, which browsers refuse for pages opened from a disk.

@@ -8,6 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
+from docs.extensions.code_figures import figure_of
 from docs.extensions.drawing import arrows, below, layout, svg
 from docs.extensions.gallery_order import FIRST, Order
 from docs.extensions.rooms import imports_between_rooms
@@ -62,3 +65,14 @@ def test_the_gallery_is_ordered_by_examples_that_are_there() -> None:
     assert {f"plot_{name}" for name in FIRST} <= names
     ordered = sorted((f"{name}.py" for name in names), key=Order("examples"))
     assert ordered[: len(FIRST)] == [f"plot_{name}.py" for name in FIRST]
+
+
+def test_the_code_of_a_picture_is_drawn_and_keeps_its_names() -> None:
+    pytest.importorskip("matplotlib")
+    names: dict[str, object] = {}
+    first = figure_of("import matplotlib.pyplot as plt\nplt.figure()", names, "page")
+    second = figure_of("plt.plot([1, 2])", names, "page")
+    assert first.startswith(b"\x89PNG")
+    assert second != first
+    with pytest.raises(ValueError, match="page: this code draws nothing"):
+        figure_of("x = 1", names, "page")
