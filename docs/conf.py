@@ -61,6 +61,9 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+# Summaries are fetched by a script, which browsers refuse for pages opened from a disk.
+html_show_search_summary = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "rowsparse"},
     "navbar_align": "left",
