@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -70,8 +69,7 @@ def measure(call: Task, repeats: int) -> float | None:
     """The shortest of some calls; None where this revision has no such thing."""
     try:
         return min(seconds(call) for _ in range(repeats))
-    except (AttributeError, ImportError, TypeError, ValueError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    except (AttributeError, ImportError, TypeError, ValueError):
         return None
 
 
