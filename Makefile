@@ -4,8 +4,10 @@
 PYTHON ?= python3
 VENV := .venv
 FLOOR := .venv-floor
+FIELD := .venv-field
 BIN := $(VENV)/bin
 FLOOR_BIN := $(FLOOR)/bin
+FIELD_BIN := $(FIELD)/bin
 FLOOR_TESTS := tests/test_sklearn_conformance.py tests/cli tests/workflow \
 	tests/test_rows.py tests/design tests/test_targets.py
 PIP_QUIET := --quiet --disable-pip-version-check
@@ -19,7 +21,7 @@ TORCH ?= torch==2.13.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all deep lint test-floor bench reproduce docs clean
+.PHONY: help demo test test-all deep lint test-floor bench bench-field reproduce docs clean
 
 help: ## show this list
 	@echo "rowsparse: pick exactly k features. Targets:"
@@ -54,6 +56,9 @@ test-floor: $(FLOOR)/.test ## run the fast tests with the oldest supported depen
 bench: $(VENV)/.bench ## compare with other packages (slow)
 	@$(BIN)/python -m benchmarks
 
+bench-field: $(FIELD)/.field ## compare with the packages of the field, each run in its own process (an hour or two)
+	@$(FIELD_BIN)/python -m benchmarks.field $(ARGS)
+
 # The comparison of all methods needs the packages that it compares with.
 reproduce: $(VENV)/.$(if $(filter league,$(PAPER)),bench,demo) ## run a paper's experiments, as PAPER=nie2010 [ARGS=--quick]
 	@$(BIN)/python -m reproduction $(if $(PAPER),$(PAPER),--help) $(ARGS)
@@ -65,7 +70,7 @@ docs: $(VENV)/.docs ## build the site, with all examples run, into build/docs; a
 
 clean: ## remove environments, caches and what the targets wrote
 	@echo "clean: removing environments, caches, demo/, build/ and dist/"
-	@rm -rf $(VENV) $(FLOOR) demo build dist docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(FLOOR) $(FIELD) demo build dist docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An environment is made once; a stamp in it is older than pyproject.toml when it has to be installed again.
@@ -82,6 +87,9 @@ $(BIN)/python:
 
 $(FLOOR_BIN)/python:
 	$(call make-environment,$(FLOOR))
+
+$(FIELD_BIN)/python:
+	$(call make-environment,$(FIELD))
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@echo "environment: installing rowsparse[cli,report] into $(VENV)"
@@ -116,4 +124,11 @@ $(VENV)/.bench: pyproject.toml | $(BIN)/python
 $(FLOOR)/.test: pyproject.toml constraints-floor.txt | $(FLOOR_BIN)/python
 	@echo "environment: installing rowsparse[test,bio] with the oldest dependencies into $(FLOOR)"
 	@$(FLOOR_BIN)/python -m pip install $(PIP_QUIET) -e ".[test,bio]" -c constraints-floor.txt
+	@touch $@
+
+# OKRidge asks for a NumPy that fastcan does not run with, and runs with a newer one.
+$(FIELD)/.field: pyproject.toml | $(FIELD_BIN)/python
+	@echo "environment: installing rowsparse[field] and OKRidge into $(FIELD)"
+	@$(FIELD_BIN)/python -m pip install $(PIP_QUIET) -e ".[field]"
+	@$(FIELD_BIN)/python -m pip install $(PIP_QUIET) --no-deps "okridge==0.1.1"
 	@touch $@

@@ -31,7 +31,7 @@ NAMES = (
     "attack",
 )
 DEFAULT_OUT = Path(__file__).parent / "results" / "latest.json"
-_THREAD_VARIABLES = (
+THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -63,7 +63,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def main(arguments: list[str]) -> None:
     options = parse(arguments)
     # Before the first import of NumPy, and for the processes that `startup` starts.
-    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     from benchmarks.suite import run_suite, show_results
 
     if options.source:

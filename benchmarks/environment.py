@@ -14,9 +14,9 @@ from threadpoolctl import threadpool_info
 from benchmarks.peers import DISTRIBUTIONS
 
 
-def describe() -> dict[str, Any]:
+def describe(peers: dict[str, list[str]] = DISTRIBUTIONS) -> dict[str, Any]:
     """Versions, the processor, the BLAS libraries and how busy the machine is."""
-    names = ["rowsparse", "numpy", "scipy", *(n for each in DISTRIBUTIONS.values() for n in each)]
+    names = ["rowsparse", "numpy", "scipy", *(n for each in peers.values() for n in each)]
     return {
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in names},

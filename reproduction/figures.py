@@ -14,6 +14,8 @@ from reproduction.declare import Row
 from reproduction.summaries import values_by
 from rowsparse._text import joined
 from rowsparse.evaluation import PROTOCOLS
+from rowsparse.plotting.axes import STRONG, require_matplotlib
+from rowsparse.plotting.lines import draw_line
 
 
 class Line(NamedTuple):
@@ -29,8 +31,6 @@ Panels = dict[str, dict[str, Line]]
 # Curves whose points differ by less than this share of the panel's height hide each other.
 _HIDDEN = 0.005
 
-_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#000000")
-OWN_COLOUR = "#d62728"
 _DPI = 110
 
 
@@ -45,10 +45,9 @@ class Picture:
 
 def new_canvas(width: float, height: float) -> Any:
     """An empty figure of matplotlib, in inches."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError('Pictures need matplotlib: pip install "rowsparse[report]".') from None
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
 
 
@@ -144,10 +143,11 @@ def curves(panels: Panels, *, x: str, y: str, columns: int = 3) -> Callable[[Pat
         handles = {}
         for axes, (title, lines) in zip(grid, panels.items(), strict=False):
             for name, line in lines.items():
-                style = _style(name, names.index(name))
-                if line.spread is not None:
-                    style |= {"yerr": line.spread, "capsize": 2.0, "elinewidth": 0.8}
-                handles[name] = axes.errorbar(line.at, line.values, **style)
+                is_own = name == "TopK"
+                colour = {"color": STRONG} if is_own else {}
+                handles[name] = draw_line(
+                    axes, *line, number=names.index(name), highlight=is_own, **colour
+                )
             axes.set(title=title, xlabel=x, ylabel=y)
             axes.grid(alpha=0.3)
         for axes in grid[len(panels) :]:
@@ -162,17 +162,3 @@ def curves(panels: Panels, *, x: str, y: str, columns: int = 3) -> Callable[[Pat
         save(figure, path)
 
     return draw
-
-
-def _style(name: str, at: int) -> dict[str, Any]:
-    """TopK stands out; more lines than colours are dashed."""
-    own = name == "TopK"
-    again, colour = divmod(at, len(_COLOURS))
-    return {
-        "marker": "o",
-        "markersize": 2.5,
-        "linewidth": 2.4 if own else 1.2,
-        "zorder": 3 if own else 2,
-        "linestyle": "--" if again and not own else "-",
-        "color": OWN_COLOUR if own else _COLOURS[colour],
-    }

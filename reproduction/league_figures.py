@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from reproduction.figures import OWN_COLOUR, new_canvas, save
+from reproduction.figures import new_canvas, save
 from reproduction.league_scores import OUR_METHOD, family, label
 from rowsparse._arrays import Array
 from rowsparse.evaluation import Comparison
+from rowsparse.plotting.axes import STRONG
+from rowsparse.plotting.ranks import draw_ranks
 
 Draw = Callable[[Path], None]
 
@@ -30,7 +32,7 @@ _ANGLES = np.deg2rad(np.arange(0, 360, 20))
 
 
 def _colour(method: str) -> str:
-    return OWN_COLOUR if method == OUR_METHOD else FAMILIES[family(method)][1]
+    return STRONG if method == OUR_METHOD else FAMILIES[family(method)][1]
 
 
 def _weight(method: str) -> str:
@@ -41,7 +43,7 @@ def _legend(figure: Any, methods: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
     present = {family(method) for method in methods}
-    handles = [Line2D([], [], marker="o", linestyle="", color=OWN_COLOUR, label="TopK")] + [
+    handles = [Line2D([], [], marker="o", linestyle="", color=STRONG, label="TopK")] + [
         Line2D([], [], marker="o", linestyle="", color=colour, label=text)
         for name, (text, colour) in FAMILIES.items()
         if name in present
@@ -55,46 +57,16 @@ def critical_difference(result: Comparison) -> Draw:
     """Mean ranks from the best down; bars to the right join methods that are not told apart."""
 
     def draw(path: Path) -> None:
-        m = len(result.methods)
-        figure = new_canvas(8.6, 1.9 + 0.22 * m)
+        figure = new_canvas(8.6, 1.9 + 0.22 * len(result.methods))
         axes, bars = figure.subplots(1, 2, width_ratios=(5, 1), sharey=True)
-        rows = np.arange(m)
-        for at, (method, rank) in enumerate(zip(result.methods, result.mean_ranks, strict=True)):
-            colour = _colour(method)
-            axes.plot([0, rank], [at, at], color=colour, linewidth=0.8, alpha=0.35)
-            axes.plot(rank, at, "o", color=colour, markersize=7 if method == OUR_METHOD else 5)
-            axes.annotate(
-                f"{rank:.1f}",
-                (rank, at),
-                (6, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize="x-small",
-            )
-        axes.set_yticks(rows, [label(method) for method in result.methods], fontsize="small")
-        for text, method in zip(axes.get_yticklabels(), result.methods, strict=True):
-            text.set_color(_colour(method))
-            text.set_fontweight(_weight(method))
-        highest = float(result.mean_ranks.max())
-        axes.set(xlim=(0, 1.12 * highest), ylim=(m - 0.4, -2.2), xlabel="mean rank")
-        gap = result.critical_difference
-        end = min(1.0 + gap, 1.1 * highest)
-        axes.plot([1, end], [-1.3, -1.3], color="black", linewidth=2)
-        axes.annotate(
-            f"critical difference {gap:.1f}",
-            ((1 + end) / 2, -1.45),
-            ha="center",
-            va="bottom",
-            fontsize="small",
+        draw_ranks(
+            axes,
+            bars,
+            result,
+            labels=[label(method) for method in result.methods],
+            colours=[_colour(method) for method in result.methods],
+            highlight=OUR_METHOD,
         )
-        axes.grid(axis="x", alpha=0.3)
-        for at, (first, last) in enumerate(result.cliques):
-            bars.plot([at, at], [first - 0.25, last + 0.25], color="black", linewidth=2.5)
-        bars.set_xlim(-0.8, max(len(result.cliques), 4) - 0.2)
-        bars.set_axis_off()
-        for side in ("top", "right", "left"):
-            axes.spines[side].set_visible(False)
-        axes.tick_params(axis="y", length=0)
         _legend(figure, result.methods)
         save(figure, path)
 

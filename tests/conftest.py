@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,13 @@ import pytest
 from rowsparse import datasets
 
 Loader = Callable[[str], tuple[np.ndarray, np.ndarray]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests marked posix on Windows."""
+    for item in items:
+        if os.name == "nt" and item.get_closest_marker("posix"):
+            item.add_marker(pytest.mark.skip(reason="needs the signals of POSIX systems"))
 
 
 @pytest.fixture(scope="session")

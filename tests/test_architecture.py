@@ -30,6 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "_deadline",
         "_files",
         "_mat",
+        "_names",
         "_npz",
         "_parameters",
         "_text",
@@ -57,6 +58,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("selectors",),  # the public names
     ("datasets",),
     ("evaluation",),
+    ("plotting",),
     ("__init__",),
     ("workflow", "demo"),
     ("report",),
@@ -84,7 +86,11 @@ EXTRAS = [
     "typer",
     "xlsxwriter",
 ]
-IMPORT_ALL_PUBLIC = "from rowsparse import *\nfrom rowsparse.datasets import *"
+IMPORT_ALL_PUBLIC = """
+from rowsparse import *
+from rowsparse.datasets import *
+from rowsparse.plotting import *
+"""
 
 
 def place(module: str, item: Import) -> str:

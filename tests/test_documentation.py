@@ -27,6 +27,7 @@ from rowsparse.cli import build_app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))
 PROSE = [page for page in PAGES if page.parent.name != "reproduction"]
 # Where a page that names a file may mean it to be.
 PLACES = [ROOT, ROOT / "src" / "rowsparse", ROOT / "src" / "rowsparse" / "solvers", ROOT / "docs"]
@@ -35,7 +36,15 @@ WRITTEN = (
     r"(proof|result|features|comparison|path|reduced|report|digits|genes|league|proofs?|settings)\b"
 )
 # Of other packages, or no class at all.
-ELSEWHERE = {"ConvergenceWarning", "LinearSVC", "MultiTaskRegression", "NaN", "NumPy", "PyTorch"}
+ELSEWHERE = {
+    "ConvergenceWarning",
+    "LinearSVC",
+    "MultiSURFstar",
+    "MultiTaskRegression",
+    "NaN",
+    "NumPy",
+    "PyTorch",
+}
 NAMESPACES = [
     rowsparse,
     rowsparse.certificate,
@@ -76,6 +85,13 @@ def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ +(.*)$", without_blocks(page.read_text("utf-8")), re.MULTILINE)
     plain = [re.sub(r"[`*\[\]]", "", heading).lower() for heading in headings]
     return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+def in_gallery(file: Path) -> bool:
+    """Whether a file will be there once the gallery is built."""
+    if file.parent != ROOT / "docs" / "gallery":
+        return False
+    return file.name == "index.rst" or (ROOT / "examples" / f"{file.stem}.py").exists()
 
 
 @cache
@@ -136,9 +152,27 @@ def test_links_lead_somewhere(page: Path) -> None:
             continue
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
-        assert file.exists(), target
+        assert file.exists() or in_gallery(file), target
         if anchor:
             assert anchor in anchors(file), target
+
+
+@each(PAGES)
+def test_figures_are_there_or_drawn_by_an_example(page: Path) -> None:
+    for block in re.findall(r"^```\{figure\} .*?^```", page.read_text("utf-8"), re.M | re.S):
+        (image,), (target,) = (re.findall(p, block) for p in (r"\} (\S+)", r":target: (\S+)\.html"))
+        drawn = re.fullmatch(r"(.*gallery/)images/sphx_glr_(plot_\w+)_\d+\.png", image)
+        if drawn:
+            assert target == drawn[1] + drawn[2]
+            assert in_gallery(page.parent.joinpath(target).with_suffix(".rst").resolve()), image
+        else:
+            assert (page.parent / image).exists(), image
+
+
+@each([page for page in GUIDE if page.name != "index.md"])
+def test_a_page_of_the_guide_starts_with_lines_that_run_and_their_figure(page: Path) -> None:
+    start = r"# [^\n]+\n\n```python\n.*?^```\n\n```\{figure\} "
+    assert re.match(start, page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
 @each(PROSE)

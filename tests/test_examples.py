@@ -1,4 +1,4 @@
-"""Every example of the gallery runs, draws what it promises, and is named where it is used."""
+"""Every example of the gallery runs, prints and draws, and has the form that the gallery reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A counter-example for every error of a printed algorithm that docs/guide.md names."""
+"""A counter-example for every error of a printed algorithm that docs/guide/corrected.md names."""
 
 from __future__ import annotations
 

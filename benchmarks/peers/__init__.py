@@ -16,6 +16,15 @@ DISTRIBUTIONS = {
     "skrebate": ["skrebate"],
     "mrmr_selection": ["mrmr-selection", "pandas"],
 }
+# Those of docs/field.md alone, from the extra ``field``.
+FIELD_DISTRIBUTIONS = {
+    "celer": ["celer"],
+    "okridge": ["okridge"],
+    "l0bnb": ["l0bnb"],
+    "el0ps": ["el0ps"],
+    "scip": ["pyscipopt"],
+    "highs": ["highspy"],
+}
 
 
 def require(name: str) -> Any:
@@ -23,9 +32,10 @@ def require(name: str) -> Any:
     try:
         return import_module(f"benchmarks.peers.{name}")
     except ImportError as error:
-        package = DISTRIBUTIONS[name][0]
+        extra = "field" if name in FIELD_DISTRIBUTIONS else "bench"
+        package = (DISTRIBUTIONS | FIELD_DISTRIBUTIONS)[name][0]
         raise ImportError(
-            f'{package} is not installed: pip install "rowsparse[bench]" ({error}).'
+            f'{package} is not installed: pip install "rowsparse[{extra}]" ({error}).'
         ) from None
 
 

@@ -71,7 +71,7 @@ def _memory() -> float:
     except (AttributeError, OSError, ValueError):
         return math.inf
     try:
-        return min(limit, float(_CONTAINER_LIMIT.read_text()))
+        return min(limit, float(_CONTAINER_LIMIT.read_text(encoding="ascii")))
     except (OSError, ValueError):  # none is set, or the file says "max"
         return limit
 

@@ -195,29 +195,44 @@ def combine_weights(
     """Sample weights times class weights; None if all are 1."""
     weights = sample_weight
     if class_weight is not None:
-        if targets.task != "classification" or targets.classes is None:
-            raise ValueError(
-                f"class_weight is for classification and y is {targets.task}: pass "
-                "class_weight=None and use sample_weight."
-            )
         code = targets.Y.argmax(axis=1)
-        if isinstance(class_weight, str):
-            # Balanced on the weighted counts, so that a weight equals repeating a row.
-            counts = np.bincount(code, weights)
-            per_class = counts.sum() / (counts.size * counts)
-        else:
-            try:
-                per_class = compute_class_weight(
-                    class_weight, classes=targets.classes, y=targets.classes[code]
-                )
-            except (TypeError, ValueError) as error:
-                raise one_sentence("class_weight", error) from None
-        if not np.all(per_class > 0) or not np.isfinite(per_class).all():
-            raise ValueError("class_weight must hold positive, finite weights.")
+        counts = np.bincount(code, weights, minlength=targets.Y.shape[1])
+        per_class = weights_of_classes(targets.task, targets.classes, counts, class_weight)
         weights = per_class[code] * (1.0 if weights is None else weights)
     if weights is None or np.all(weights == 1.0):
         return None
     return np.asarray(weights, dtype=np.float64)
+
+
+def weights_of_classes(
+    task: str, classes: NDArray[Any] | None, counts: Array, class_weight: Any
+) -> Array:
+    """The weight of each class; ``counts`` are the sums of the sample weights in each.
+
+    Examples
+    --------
+    >>> classes, counts = np.array(["a", "b"]), np.array([1.0, 3.0])
+    >>> weights_of_classes("classification", classes, counts, {"b": 2.0})
+    array([1., 2.])
+    >>> weights_of_classes("classification", classes, counts, "balanced").tolist()
+    [2.0, 0.6666666666666666]
+    """
+    if task != "classification" or classes is None:
+        raise ValueError(
+            f"class_weight is for classification and y is {task}: pass class_weight=None and use "
+            "sample_weight."
+        )
+    if isinstance(class_weight, str):
+        # Balanced on the weighted counts, so that a weight equals repeating a row.
+        per_class = counts.sum() / (counts.size * counts)
+    else:
+        try:
+            per_class = compute_class_weight(class_weight, classes=classes, y=classes)
+        except (TypeError, ValueError) as error:
+            raise one_sentence("class_weight", error) from None
+    if not np.all(per_class > 0) or not np.isfinite(per_class).all():
+        raise ValueError("class_weight must hold positive, finite weights.")
+    return np.asarray(per_class)
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> Array | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -30,6 +31,17 @@ def test_help_answers_before_scikit_learn_is_loaded() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]", "rowsparse/__init__.py has to load its names lazily"
+
+
+def test_what_standard_output_cannot_encode_is_a_question_mark() -> None:
+    script = "from rowsparse.cli import app; app._run = lambda: print('α = −1'); app.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": "cp1252:strict"},
+    )
+    assert done.stdout.decode("cp1252").strip() == "? = ?1"
 
 
 def test_missing_typer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,7 @@ def test_errors_nobody_thought_of_are_a_sentence(capsys: pytest.CaptureFixture[s
         ended(fail, debug=True)
 
 
+@pytest.mark.posix
 def test_an_interrupt_that_a_search_took_for_itself_still_counts() -> None:
     with interrupts() as check:
         check()
@@ -68,6 +69,7 @@ def test_errors_of_the_system_name_the_file(
     assert capsys.readouterr().err == f"{sentence}\n"
 
 
+@pytest.mark.posix
 def test_termination_is_an_exception_unless_the_signal_is_ignored() -> None:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:

@@ -408,6 +408,7 @@ def test_interrupt_keeps_what_was_there_before(data: Path, monkeypatch: pytest.M
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(
     ("sent", "code", "words"),
     [(signal.SIGINT, 130, "Interrupted.\n"), (signal.SIGTERM, 143, "")],

@@ -9,8 +9,9 @@ from sklearn.feature_selection import RFE, SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from rowsparse import CRFS, MTFS, RFS, AllFeatures, LpInf, TopK
+from rowsparse import CRFS, MTFS, RFS, AllFeatures, LpInf, TopK, TopKCV, topk_path
 from rowsparse.evaluation import select_for_each, with_count
+from rowsparse.evaluation.supports import path_of, strongest_first
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +107,25 @@ def test_seeds_are_for_selectors_without_one():
 def test_a_selector_without_a_count_is_refused():
     with pytest.raises(TypeError, match="does not say how many features to select"):
         with_count(LogisticRegression(), 3)
+
+
+@pytest.mark.parametrize("selector", [TopK(5, random_state=0), RFS(5, gamma=5.0), SelectKBest(k=5)])
+@pytest.mark.filterwarnings("ignore")
+def test_the_strongest_feature_comes_first(digits, selector):
+    selector.fit(*digits)
+    order = strongest_first(selector)
+    assert sorted(order) == np.flatnonzero(selector.get_support()).tolist()
+    assert (np.diff(selector.scores_[order]) <= 0).all()
+
+
+def test_the_path_has_the_parameters_of_the_selector(digits):
+    X, y = digits
+    options = {"alpha": 3.0, "include": [2], "random_state": 0}
+    expected = topk_path(X, y, 4, **options)
+    for found in (
+        path_of(TopK(9, **options), X, y, 4),
+        path_of(TopKCV(7, **options), X, y, 4),
+        path_of(TopKCV(**options | {"alpha": 1.0}), X, y, 4, alpha=3.0),
+    ):
+        assert np.array_equal(found.objectives, expected.objectives)
+        assert np.array_equal(found.membership, expected.membership)

@@ -1,24 +1,14 @@
-"""Names of columns and classes, whatever they hold, become text that can be shown."""
+"""Names of columns and classes in markup and in sentences."""
 
 from __future__ import annotations
 
-import unicodedata
 from xml.etree import ElementTree
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowsparse.report.names import (
-    FULL_LIMIT,
-    breakable,
-    display_width,
-    full,
-    isolated,
-    listing,
-    repeated,
-    shown,
-)
+from rowsparse._names import full
+from rowsparse.report.names import breakable, isolated, listing, repeated
 from rowsparse.report.svg import tag
 
 from .reading import plain
@@ -27,72 +17,11 @@ from .samples import HOSTILE
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=600)
 
 
-def is_visible(text: str) -> bool:
-    bad = {"Cc", "Cs", "Zl", "Zp"}
-    return all(unicodedata.category(c) not in bad and (ord(c) & 0xFFFE) != 0xFFFE for c in text)
-
-
-@given(ANY_TEXT)
-def test_any_name_becomes_a_short_visible_text(name: str) -> None:
-    text = full(name)
-    assert text
-    assert len(text) <= FULL_LIMIT
-    assert is_visible(text)
-    assert text.encode("utf-8")
-    assert full(text) == text or len(name) > FULL_LIMIT or "\u200d" in text or "\u200c" in text
-
-
-@given(ANY_TEXT, st.integers(8, 60))
-def test_a_shortened_name_fits(name: str, width: int) -> None:
-    text = shown(name, width)
-    assert text
-    assert is_visible(text)
-    # The ellipsis itself is a little wider than the column counted for it.
-    assert display_width(text) <= max(width + 1, display_width("(600 blanks)"))
-
-
 @given(ANY_TEXT)
 def test_any_name_in_any_place_is_well_formed_xml(name: str) -> None:
     element = ElementTree.fromstring(tag("text", full(name), title=full(name)))
     assert element.text == full(name)
     assert element.get("title") == full(name)
-
-
-def test_ordinary_names_are_shown_as_they_are() -> None:
-    for name in ("age", "X95735_at", "Größe (cm)", "שלום עולם", "👩‍🔬🧬", "a&b<c>", "漢字"):
-        assert full(name) == name
-        assert shown(name) == name
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a\tb\nc\x00", "a\\tb\\nc\\x00"),
-        ("\u202egnp.exe", "⟨U+202E⟩gnp.exe"),
-        ("zero\u200bwidth", "zero⟨U+200B⟩width"),
-        ("half \ud83d", "half ⟨U+D83D⟩"),
-        ("\ufffe", "⟨U+FFFE⟩"),
-        ("", "(empty name)"),
-        ("   ", "(3 blanks)"),
-    ],
-)
-def test_what_cannot_be_seen_is_written_out(name: str, text: str) -> None:
-    assert full(name) == text
-
-
-def test_a_long_name_keeps_its_beginning_and_its_end() -> None:
-    name = "patient_0001_" + "x" * 10_000 + "_mean"
-    text = shown(name, 30)
-    assert text.startswith("patient_0001_")
-    assert text.endswith("_mean")
-    assert "…" in text
-    assert full(name).endswith("…")
-    assert len(full(name)) == FULL_LIMIT
-
-
-def test_names_that_differ_at_the_end_stay_different() -> None:
-    long = "a_very_long_prefix_that_many_columns_of_this_table_share_"
-    assert shown(long + "left", 30) != shown(long + "right", 30)
 
 
 def test_a_name_in_a_sentence_is_isolated() -> None:

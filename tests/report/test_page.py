@@ -10,8 +10,8 @@ from importlib.resources import files
 
 import pytest
 
+from rowsparse._names import shown
 from rowsparse.report import selection_page
-from rowsparse.report.names import shown
 
 from . import samples
 from .made import PAGES, made, parsed

@@ -29,6 +29,7 @@ def start(folder: Path, n_jobs: int = 1) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, start_new_session=True, env=environment)
 
 
+@pytest.mark.posix
 def test_a_run_that_is_killed_five_times_loses_nothing_and_repeats_nothing(tmp_path):
     rng = random.Random(0)
     log = tmp_path / "log"

@@ -68,9 +68,9 @@ def test_the_registry_describes_a_selector(name):
     assert set(info.tasks) <= {"classification", "multilabel", "regression"}
 
 
-# ------------------------------------------------------------------ what README and guide say
+# ------------------------------------------------------------------ what the guide says
 def test_the_guide_names_all_selectors_with_a_random_state():
-    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "guide" / "stable.md").read_text(encoding="utf-8")
     (paragraph,) = [part for part in text.split("\n\n") if "comes from `random_state`" in part]
     infos = [selector_info(name) for name in list_selectors()]
     drawn = {info.cls.__name__ for info in infos if info.random}
@@ -78,8 +78,15 @@ def test_the_guide_names_all_selectors_with_a_random_state():
     assert named == drawn | {"TopKCV", "StabilitySelection"}
 
 
+def test_the_tables_of_methods_have_every_selector_once():
+    text = (ROOT / "docs" / "guide" / "which_method.md").read_text(encoding="utf-8")
+    _, _, tables = text.partition("\n## The methods\n")
+    rows = re.findall(r"^\| `(\w+)` \|", tables, re.MULTILINE)
+    assert sorted(rows) == sorted(selector_info(name).cls.__name__ for name in list_selectors())
+
+
 @pytest.mark.parametrize("name", list_selectors())
-def test_the_readme_says_which_selectors_have_which_attributes(name):
+def test_the_guide_says_which_selectors_have_which_attributes(name):
     info, attributes = selector_info(name), set(documented(selector_info(name).cls, "Attributes"))
     linear = info.kind == "sparse" or name == "ridgeranking"
     assert linear == issubclass(info.cls, LinearSelector)

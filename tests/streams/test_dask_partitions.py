@@ -16,9 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from rowsparse import (
     RFS,
+    RPFS,
     FStatistic,
     RowBlocks,
     StabilitySelection,
@@ -263,8 +265,8 @@ def test_targets_that_look_like_classes_in_some_partitions() -> None:
 
 
 def test_what_needs_the_samples_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"RFS needs all samples at once .* dask collections"):
-        RFS(2).fit(*arrays(CLASSES))
+    with pytest.raises(TypeError, match=r"RPFS needs all samples at once .* dask collections"):
+        RPFS(2).fit(*arrays(CLASSES))
     with pytest.raises(ValueError, match="loss='logistic' needs the samples"):
         TopK(2, loss="logistic").fit(*arrays(CLASSES))
     for selector in (TopKCV(2), StabilitySelection(TopK(2))):
@@ -316,11 +318,14 @@ def test_two_processes_give_the_answer_of_memory(on_cluster: Any) -> None:
     lazy, labels = arrays(CLASSES)
     weighted = TopK(3, random_state=0).fit(lazy, labels, da.from_array(WEIGHTS, chunks=40))
     assert_same(weighted, TopK(3, random_state=0).fit(X, CLASSES, WEIGHTS))
+    robust = RFS(3, gamma=20.0, solver="irls", tol=1e-3)
+    assert_same(robust.fit(lazy, labels), clone(robust).fit(X, CLASSES), 1e-3)
     chosen = TopKCV(4, random_state=0).fit(*on_cluster.persist(arrays(CLASSES)))
     assert_same(chosen, TopKCV(4, random_state=0).fit(RowBlocks.from_arrays(X, CLASSES)))
 
 
 @pytest.mark.long
+@pytest.mark.posix
 def test_a_killed_worker_does_not_change_the_answer(on_cluster: Any, tmp_path: Path) -> None:
     lazy = da.from_array(X, chunks=(5, D)).map_blocks(slowly, folder=str(tmp_path), dtype=float)
     victim = next(iter(on_cluster.run(os.getpid).values()))

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from rowsparse import TopK
-from rowsparse.workflow.feature_descriptions import order_of, ranked, units_of
+from rowsparse.evaluation.supports import strongest_first
+from rowsparse.workflow.feature_descriptions import ranked, units_of
 from rowsparse.workflow.messages import InputError
 from rowsparse.workflow.table import Table
 
@@ -59,7 +60,7 @@ def test_pixels(tmp_path: Path) -> None:
 def test_the_one_row_of_two_classes_in_logistic_regression_speaks_for_both(tmp_path: Path) -> None:
     table = make(tmp_path, goal=np.where(SCORE > 0, "yes", "no"))
     selector = TopK(3, loss="logistic", n_restarts=0).fit(table.X, table.y)
-    features = ranked(table, selector, order_of(selector), units_of(table.X))
+    features = ranked(table, selector, strongest_first(selector), units_of(table.X))
     assert {f.name: f.speaks_for for f in features} == {
         "f2": "yes",
         "f5": "yes",

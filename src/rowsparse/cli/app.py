@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from contextlib import suppress
@@ -23,6 +24,7 @@ def main() -> None:
     gc.set_threshold(50_000)
     try:
         end_on_termination()
+        _replace_unknown_characters()
         _run()
     except KeyboardInterrupt:  # before the command begins, or in a command without its own handler
         complain("Interrupted.")
@@ -40,6 +42,15 @@ def _run() -> None:
         complain('The command line needs typer and rich: pip install "rowsparse[cli]".')
         raise SystemExit(BAD_INPUT) from None
     app()
+
+
+def _replace_unknown_characters() -> None:
+    """Print '?' for what the encoding of standard output lacks, as cp1252 of Windows does a minus.
+
+    Files are always written in UTF-8.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):  # not where a program has put another in its place
+        sys.stdout.reconfigure(errors="replace")
 
 
 def _leave(code: int) -> None:

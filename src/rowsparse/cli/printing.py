@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rowsparse._names import shown
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -44,8 +46,6 @@ _ISOLATES = str.maketrans("", "", "\u2068\u2069")
 
 def plain(text: object, width: int = 40) -> str:
     """Any text on one line of at most so many columns, without control characters."""
-    from rowsparse.report.names import shown
-
     return shown(text, width)
 
 

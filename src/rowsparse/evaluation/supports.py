@@ -13,13 +13,13 @@ from sklearn.base import clone
 from sklearn.feature_selection import RFE, SelectKBest
 
 from rowsparse._arrays import Index
-from rowsparse.selectors import TopK, topk_path
+from rowsparse.selectors import TopK, TopKPath, topk_path
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.topk.losses import PATH_LOSSES
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS
 from rowsparse.selectors.topk.path_problem import SquaredPathProblem, path_problem
 
-__all__ = ["Selection", "select_for_each", "with_count"]
+__all__ = ["Selection", "path_of", "select_for_each", "strongest_first", "with_count"]
 
 # Names of the parameter that is the number of features; the first one that a selector has.
 _COUNT_NAMES = ("n_features_to_select", "k", "max_features")
@@ -138,6 +138,27 @@ def select_for_each(
     return {k: Selection(k, np.flatnonzero(_mask(fits[k][0])), fits[k][1], False) for k in wanted}
 
 
+def path_of(selector: Any, X: Any, y: Any, k_max: int, **changes: Any) -> TopKPath:
+    """The path with the parameters of a TopK or TopKCV, but for the changes."""
+    accepted = signature(topk_path).parameters
+    params = selector.get_params(deep=False) | changes
+    options = {name: value for name, value in params.items() if name in accepted}
+    # A path is warm-started from both sides, so it needs fewer restarts at each k.
+    asked = options["n_restarts"]
+    fewer = DEFAULT_PATH_RESTARTS if asked is None else min(asked, DEFAULT_PATH_RESTARTS)
+    return topk_path(X, y, **options | {"k_max": k_max, "n_restarts": fewer})
+
+
+def strongest_first(selector: Any) -> Index:
+    """The features that a fitted selector with ``scores_`` selected, the strongest first."""
+    chosen = np.flatnonzero(selector.get_support())
+    order = getattr(selector, "order_", None)
+    if order is not None:
+        return np.asarray(order[np.isin(order, chosen)])
+    scores = np.asarray(selector.scores_)[chosen]
+    return np.asarray(chosen[np.argsort(-scores, kind="stable")])
+
+
 def _has_path(selector: Any) -> bool:
     """Whether one path gives the supports of all sizes."""
     if not isinstance(selector, TopK) or selector.loss not in PATH_LOSSES:
@@ -165,13 +186,8 @@ def _with_one_design(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int,
 
 
 def _along_path(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int, Selection]:
-    accepted = signature(topk_path).parameters
-    params = selector.get_params(deep=False)
-    options = {name: value for name, value in params.items() if name in accepted}
-    # A path is warm-started from both sides, so it needs fewer restarts at each k.
-    options["n_restarts"] = min(options["n_restarts"], DEFAULT_PATH_RESTARTS)
     start = time.perf_counter()
-    path = topk_path(X, y, min(ks[-1], X.shape[1]), **options)
+    path = path_of(selector, X, y, min(ks[-1], X.shape[1]))
     seconds = time.perf_counter() - start
     supports = dict(zip(path.ks.tolist(), path.supports, strict=True))
     largest, shared = int(path.ks[-1]), len(ks) > 1

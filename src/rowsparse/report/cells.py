@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rowsparse._arrays import Array
+from rowsparse._names import display_width, full, shown
 from rowsparse.report.lines import LETTER
-from rowsparse.report.names import display_width, full, shown
 from rowsparse.report.numbers import decimal, number, percent
 
 __all__ = ["Cell", "Cells", "confusion_cells", "share_cells", "signed_cells", "triangle_cells"]

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rowsparse._names import shown
 from rowsparse._text import counted
 from rowsparse.report import score_words, words
 from rowsparse.report.agreement import agreement
 from rowsparse.report.curves import mean_and_band, score_axis
 from rowsparse.report.labels import placed_labels
 from rowsparse.report.lines import HEAD, Series, line_chart, style_class
-from rowsparse.report.names import isolated, listing, shown
+from rowsparse.report.names import isolated, listing
 from rowsparse.report.numbers import (
     best_word,
     decimal,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from rowsparse._names import display_width, shown
 from rowsparse.report.comparison import comparison_charts
 from rowsparse.report.lines import LETTER, N_STYLES
-from rowsparse.report.names import display_width, shown
 from rowsparse.report.page import asset
 from rowsparse.report.path import path_charts
 from rowsparse.report.selection import selection_charts

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rowsparse._names import display_width
 from rowsparse.report.lines import LETTER, NARROW, WIDE
-from rowsparse.report.names import display_width
 from rowsparse.report.svg import Svg, across, tag
 
 __all__ = ["RADIUS", "Label", "placed_labels"]

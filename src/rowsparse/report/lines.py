@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rowsparse.report.names import display_width
+from rowsparse._names import display_width
 from rowsparse.report.numbers import finite, number
 from rowsparse.report.svg import Scale, Svg, across, join, log_ticks, svg, tag, text, ticks
 

@@ -9,10 +9,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from rowsparse._names import full, shown
 from rowsparse._text import counted
 from rowsparse.report import numbers
 from rowsparse.report.extra import require_extra
-from rowsparse.report.names import breakable, full, shown
+from rowsparse.report.names import breakable
 from rowsparse.report.strips import bar
 from rowsparse.report.svg import Svg
 

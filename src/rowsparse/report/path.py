@@ -10,6 +10,7 @@ import numpy as np
 
 from rowsparse._arrays import Array
 from rowsparse._text import counted
+from rowsparse.plotting.path import entry_order
 from rowsparse.report import score_words, words
 from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart
@@ -95,7 +96,7 @@ def _stays(result: PathResult) -> list[Stay]:
         selected = [k for k, is_in in zip(result.ks, row, strict=True) if is_in]
         share = float(row.mean())
         stays.append(Stay(j, result.names[j], selected[0], selected[-1], share, row))
-    return sorted(stays, key=lambda stay: (stay.enters, -stay.share, stay.index))
+    return [stays[row] for row in entry_order(member.T).tolist()]
 
 
 def _n_never_dropped(stays: list[Stay]) -> int:

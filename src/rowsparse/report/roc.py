@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rowsparse._names import full
 from rowsparse.report.lines import Series, line_chart, style_class
-from rowsparse.report.names import full
 from rowsparse.report.numbers import decimal
 from rowsparse.report.svg import Svg
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rowsparse._arrays import Array
+from rowsparse._names import full
 from rowsparse._text import counted
 from rowsparse.report import score_words, search_words, words
 from rowsparse.report.cells import Cells, confusion_cells, signed_cells, triangle_cells
 from rowsparse.report.curves import k_curve
 from rowsparse.report.lines import Series, line_chart, stairs
-from rowsparse.report.names import full, isolated, repeated
+from rowsparse.report.names import isolated, repeated
 from rowsparse.report.numbers import (
     decimal,
     digits_between,

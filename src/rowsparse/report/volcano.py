@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rowsparse._arrays import Array
+from rowsparse._names import full, shown
 from rowsparse.report.labels import RADIUS, placed_labels
 from rowsparse.report.lines import HEAD, Series, line_chart
-from rowsparse.report.names import full, shown
 from rowsparse.report.numbers import decimal, p_value
 from rowsparse.report.svg import Scale, Svg, across, join, tag, text
 

@@ -21,6 +21,7 @@ __all__ = [
     "is_dask",
     "map_targets",
     "read_partitions",
+    "reweighted_partitions",
     "selected_columns",
 ]
 
@@ -90,6 +91,17 @@ def map_targets(partitions: Sequence[Partition], function: Callable[[Any], Any])
     return list(dask.compute(*(call(function, i, found.y) for i, found in enumerate(partitions))))
 
 
+def reweighted_partitions(
+    partitions: Sequence[Partition], weigh: Callable[[Any, Any], Any]
+) -> list[Partition]:
+    """The same rows with the sample weights ``weigh(y, sample_weight)``, not computed."""
+    call = needed_module("dask", "dask").delayed(partition_weights)
+    return [
+        found._replace(sample_weight=[call(weigh, i, found.y, found.sample_weight)])
+        for i, found in enumerate(partitions)
+    ]
+
+
 def read_partitions(partitions: Sequence[Partition]) -> Iterator[Block]:
     """The blocks in order, one in this process at a time."""
     return (partition.compute() for partition in partitions)
@@ -109,7 +121,7 @@ def selected_columns(X: Any, support: Mask, names: NDArray[Any] | None) -> Any:
     return X.iloc[:, np.flatnonzero(support).tolist()]
 
 
-# The names of these three are those of the tasks on the dashboard of dask.
+# The names of these four are those of the tasks on the dashboard of dask.
 def partition_statistics(add: Any, number: int, X: Any, y: Any, sample_weight: Any) -> Any:
     """The state of one partition."""
     try:
@@ -127,6 +139,14 @@ def partition_targets(function: Any, number: int, y: Any) -> Any:
     """The function of the y of a partition."""
     try:
         return function(_joined(y))
+    except (TypeError, ValueError) as error:
+        raise in_block(number, error, "Partition") from None
+
+
+def partition_weights(weigh: Any, number: int, y: Any, sample_weight: Any) -> Any:
+    """The sample weights of a partition."""
+    try:
+        return weigh(_joined(y), None if sample_weight is None else _joined(sample_weight))
     except (TypeError, ValueError) as error:
         raise in_block(number, error, "Partition") from None
 

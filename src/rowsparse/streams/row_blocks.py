@@ -20,6 +20,7 @@ from rowsparse.streams.dask_partitions import (
     is_dask,
     map_targets,
     read_partitions,
+    reweighted_partitions,
 )
 from rowsparse.streams.hdf5 import hdf5_source
 from rowsparse.streams.tables import table_source
@@ -80,7 +81,13 @@ class RowBlocks:
         self.n_blocks = n_blocks
         self._sizes: list[int] | None = None
         self._partitions: list[Partition] | None = None
-        self.n_passes = 0
+        # One number, which views of the same blocks share.
+        self._counter = [0]
+
+    @property
+    def n_passes(self) -> int:
+        """How often the source was read so far."""
+        return self._counter[0]
 
     def __repr__(self) -> str:
         return f"RowBlocks(n_blocks={self.n_blocks}, n_passes={self.n_passes})"
@@ -198,6 +205,24 @@ class RowBlocks:
         blocks._partitions = partitions
         return blocks
 
+    def reweighted(self, weigh: Callable[[Any, Any], Any]) -> RowBlocks:
+        """The same blocks with the sample weights ``weigh(y, sample_weight)``.
+
+        Passes over them count as passes over these.
+        """
+
+        def read() -> Iterator[Block]:
+            for values in self._read():
+                block = Block(*values)
+                yield block._replace(sample_weight=weigh(block.y, block.sample_weight))
+
+        twin = RowBlocks(read, n_blocks=self.n_blocks)
+        twin.feature_names, twin._sizes = self.feature_names, self._sizes
+        twin._counter = self._counter
+        if self._partitions is not None:
+            twin._partitions = reweighted_partitions(self._partitions, weigh)
+        return twin
+
     def aggregate(
         self,
         add: Callable[[State | None, Block, int], State],
@@ -218,7 +243,7 @@ class RowBlocks:
             Called after each block, if they come in turn.
         """
         if self._partitions is not None:
-            self.n_passes += 1
+            self._counter[0] += 1
             return aggregate_partitions(self._partitions, add, merge)
         state: State | None = None
         for number, block in self.blocks():
@@ -237,7 +262,7 @@ class RowBlocks:
 
     def blocks(self) -> Iterator[tuple[int, Block]]:
         """One pass: the blocks with their numbers; refuses a source that has changed."""
-        self.n_passes += 1
+        self._counter[0] += 1
         known = self._sizes
         sizes: list[int] = []
         source = iter(self._read())

@@ -9,12 +9,13 @@ import scipy.sparse as sp
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import Units, make_design
+from rowsparse.evaluation.correlation import closest_left_out, correlations_with
 from rowsparse.targets import encode_targets
 from rowsparse.workflow.results import Alternative, Distribution, RankedFeature
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.univariate import UnivariateTests
 
-__all__ = ["class_means", "correlations", "distributions", "order_of", "ranked", "units_of"]
+__all__ = ["class_means", "correlations", "distributions", "ranked", "units_of"]
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _N_ALTERNATIVES = 3
@@ -31,16 +32,6 @@ def _dense_columns(X: Any, columns: Any) -> Array:
 def units_of(X: Any) -> Units:
     """Means and inverse standard deviations of all columns."""
     return make_design(X, center=True, scale=True)[1]
-
-
-def order_of(selector: Any) -> Index:
-    """The selected features, the strongest first."""
-    chosen = np.flatnonzero(selector.get_support())
-    order = getattr(selector, "order_", None)
-    if order is not None:
-        return np.asarray(order[np.isin(order, chosen)])
-    scores = np.asarray(selector.scores_)[chosen]
-    return np.asarray(chosen[np.argsort(-scores, kind="stable")])
 
 
 def ranked(
@@ -130,21 +121,14 @@ def correlations(
 
     ``beside`` are columns that are in the model without being selected.
     """
-    Z = (_dense_columns(table.X, order) - units.mean[order]) * units.inv_scale[order]
-    n = Z.shape[0]
-    # Z is centred, so that X need not be.
-    products = np.asarray((table.X.T @ Z).T if sp.issparse(table.X) else Z.T @ table.X)
-    every = np.clip(products * units.inv_scale / n, -1.0, 1.0)
-    among = np.clip(Z.T @ Z / n, -1.0, 1.0)
+    every = correlations_with(table.X, order, units)
     taken = order if beside is None else np.union1d(order, beside)
-    left = np.setdiff1d(np.arange(len(table.names)), taken)
-    found = []
-    for row in every[:, left]:
-        closest = np.argsort(-np.abs(row), kind="stable")[:_N_ALTERNATIVES]
-        found.append(
-            tuple(Alternative(table.names[left[i]], float(row[i])) for i in closest.tolist())
-        )
-    return among, tuple(found)
+    closest = closest_left_out(every, taken, _N_ALTERNATIVES)
+    found = tuple(
+        tuple(Alternative(table.names[j], float(row[j])) for j in columns)
+        for row, columns in zip(every, closest.tolist(), strict=True)
+    )
+    return every[:, order], found
 
 
 def distributions(table: Table, order: Index) -> tuple[Distribution, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from rowsparse._arrays import Index
 from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._threads import one_blas_thread
+from rowsparse.evaluation.supports import strongest_first
 from rowsparse.selectors import StabilitySelection, stability
 from rowsparse.workflow.class_scores import class_scores
 from rowsparse.workflow.cross_validation import (
@@ -27,7 +28,6 @@ from rowsparse.workflow.feature_descriptions import (
     class_means,
     correlations,
     distributions,
-    order_of,
     ranked,
     units_of,
 )
@@ -183,7 +183,7 @@ class _Run:
         scores = np.full(1, np.nan) if validation is None else validation.of(count)
         verdict = self.verdict(validation, count)
         selector, points = self.fitted(count)
-        every = order_of(selector)
+        every = strongest_first(selector)
         order = every[~np.isin(every, plan.adjusted)]
         beside = np.array(plan.adjusted, dtype=np.intp)
         resampled = self.resampled(count)

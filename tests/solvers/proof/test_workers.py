@@ -27,7 +27,7 @@ def pools(monkeypatch):
 
     def started(pool):
         start(pool)
-        pool.pids = [process.pid for process in pool._processes]
+        pool.started = list(pool._processes)
         pool.n_tasks = 0
         seen.append(pool)
 
@@ -47,15 +47,7 @@ def pools(monkeypatch):
     yield seen
     for pool in seen:
         assert pool._folder is None
-        assert not any(is_alive(pid) for pid in pool.pids)
-
-
-def is_alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+        assert not any(process.is_alive() for process in pool.started)
 
 
 def correlated(seed, n, d, c):
@@ -159,6 +151,7 @@ def ctrl_c():
     return monitor
 
 
+@pytest.mark.posix
 @pytest.mark.usefixtures("interruptible")
 def test_interrupt_ends_the_processes_and_keeps_what_is_proven(pools, ctrl_c):
     X, Y = hard_problem()
@@ -170,6 +163,7 @@ def test_interrupt_ends_the_processes_and_keeps_what_is_proven(pools, ctrl_c):
 
 
 @pytest.mark.long
+@pytest.mark.posix
 @pytest.mark.usefixtures("interruptible")
 def test_interrupt_ends_the_processes_and_goes_through(pools, ctrl_c):
     X, Y = hard_problem()
@@ -186,13 +180,14 @@ def test_monitor_stops_at_the_same_node_for_any_number_of_processes(pools):
     assert pools[0].n_tasks > 0
 
 
+@pytest.mark.posix
 def test_death_of_a_process_does_not_change_the_proof(pools):
     X, Y = correlated(40, 40, 45, 2)
     dead = []
 
     def kill(progress):
         if pools and not dead:
-            dead.append(pools[0].pids[0])
+            dead.append(pools[0].started[0].pid)
             os.kill(dead[0], signal.SIGKILL)
         return False
 

@@ -10,11 +10,12 @@ from sklearn.utils.validation import validate_data
 from rowsparse._compat import finish_callbacks, with_callbacks
 from rowsparse._validation import one_sentence
 from rowsparse.moments import Moments
-from rowsparse.selectors.base.moments import read_moments
+from rowsparse.selectors.base.moments import MomentsSample, read_moments
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.selector import BaseSelector
 from rowsparse.selectors.base.state import SET_BY_VALIDATION, forget_last_fit, unchanged_on_error
 from rowsparse.streams import RowBlocks
+from rowsparse.streams.class_weights import with_class_weights
 from rowsparse.streams.passes import gather
 from rowsparse.streams.row_blocks import as_row_blocks
 
@@ -49,23 +50,29 @@ class FromMoments(BaseSelector):
             check_parameters(self)
             self._check_combinations()
             self._check_moments()
-            before = blocks.n_passes
+            before, task = blocks.n_passes, getattr(self, "task", "auto")
+            class_weight = getattr(self, "class_weight", None)
+            weighted = with_class_weights(blocks, class_weight, task)
             most = MAX_PRODUCTS if self.needs_products else 0
-            moments = gather(blocks, getattr(self, "task", "auto"), most_products=most)
+            moments = gather(weighted, task, most_products=most)
+            sample = read_moments(
+                self, moments, needs_products=False, weighted=class_weight is not None
+            )
             if self.needs_products and not moments.has_products:
-                self._select_wide(blocks, moments)
+                self._select_wide(weighted, sample)
             else:
-                self._select(read_moments(self, moments))
+                self._select(sample)
             self.__dict__.pop("dual_coef_", None)
             self.n_passes_ = blocks.n_passes - before
             finish_callbacks(self)
         return self
 
-    def _select_wide(self, blocks: RowBlocks, moments: Moments) -> None:
-        """Select from too many columns for X'X, of which ``moments`` has no products."""
+    def _select_wide(self, blocks: RowBlocks, sample: MomentsSample) -> None:
+        """Select from too many columns for X'X, which the statistics of ``sample`` lack."""
+        d = sample.statistics.x_origin.size
         raise ValueError(
-            f"{type(self).__name__} needs X'X in memory, and the {moments.n_features} columns are "
-            f"more than {MAX_PRODUCTS}: use TopK, or FStatistic to choose some of them first."
+            f"{type(self).__name__} needs X'X in memory, and the {d} columns are more than "
+            f"{MAX_PRODUCTS}: use TopK, or FStatistic to choose some of them first."
         )
 
     @with_callbacks  # type: ignore[untyped-decorator]

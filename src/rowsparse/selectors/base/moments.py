@@ -10,7 +10,7 @@ from scipy.linalg.blas import dsyr
 
 from rowsparse._arrays import Array, Mask
 from rowsparse._compat import iteration_monitor
-from rowsparse.design import Units, power_of_two_unit
+from rowsparse.design import DenseDesign, Units, power_of_two_unit
 from rowsparse.design.compressed import compressed_design
 from rowsparse.moments import Moments
 from rowsparse.moments.statistics import Statistics
@@ -68,9 +68,16 @@ class MomentsSample:
 
 
 def read_moments(
-    selector: Any, moments: Moments, *, needs_products: bool | None = None
+    selector: Any,
+    moments: Moments,
+    *,
+    needs_products: bool | None = None,
+    weighted: bool = False,
 ) -> MomentsSample:
-    """Check that Moments are what the selector can be fitted from."""
+    """Check that Moments are what the selector can be fitted from.
+
+    ``weighted`` says that they have the class weights already.
+    """
     if needs_products is None:
         needs_products = selector.needs_products
     if not isinstance(moments, Moments):
@@ -84,7 +91,7 @@ def read_moments(
         raise ValueError(
             f"{name} takes targets for {' or '.join(selector.tasks)}; the Moments are for {task}."
         )
-    if getattr(selector, "class_weight", None) is not None:
+    if getattr(selector, "class_weight", None) is not None and not weighted:
         raise ValueError(
             "class_weight cannot be applied to Moments: update them with sample_weight instead."
         )
@@ -170,3 +177,10 @@ def column_scales(sample: MomentsSample, standardize: bool, center: bool) -> tup
     if center:
         inv_scale[constant] = 0.0
     return inv_scale, unit
+
+
+def design_without_rows(norms: Array) -> DenseDesign:
+    """A design of which nothing is asked but the norms of its columns, and its type."""
+    design = DenseDesign(np.empty((0, norms.size)), mean=None, inv_scale=np.ones(norms.size))
+    design.set_column_norms(norms)
+    return design

@@ -138,7 +138,7 @@ class LinearSelector(BaseSelector):
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
             Training data. float32 and sparse data are used as they are, and so are torch tensors
-            and CuPy arrays on a GPU. Selectors with ``fit_moments`` also take
+            and CuPy arrays on a GPU. Selectors with ``fit_moments``, and RFS, also take
             :class:`RowBlocks`, which bring their own y, and dask arrays and dataframes, with y
             and weights of the same partitions of rows.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)

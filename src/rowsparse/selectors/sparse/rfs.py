@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from rowsparse._arrays import Array
+from rowsparse._compat import finish_callbacks
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse._validation import check_number
 from rowsparse.selectors.base.documentation import filled_docstring
@@ -15,12 +16,21 @@ from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
 from rowsparse.selectors.base.selector import LinearSelector
+from rowsparse.selectors.base.state import unchanged_on_error
 from rowsparse.selectors.registry import register
+from rowsparse.selectors.sparse.rfs_stream import (
+    StreamedProblem,
+    StreamedSample,
+    read_stream,
+    solve_stream,
+    streamed_problem,
+)
 from rowsparse.solvers.solution import Solution, relative_gap
 from rowsparse.solvers.sparse.rfs import rfs, rfs_path_fits, rfs_published
+from rowsparse.streams.row_blocks import as_row_blocks
 
 _PUBLISHED_GAMMA = 1.0
-_PUBLISHED_ITER = 1000
+_PUBLISHED_ITER = _STREAM_ITER = 1000
 
 
 @register("rfs", kind="sparse", reference="Nie et al. 2010")
@@ -64,11 +74,19 @@ class RFS(LinearSelector):
         Certified duality gap, as a share of the objective: the optimum is at least
         ``(1 - gap_) * objective_``.
     dual_coef_ : array of shape (n_samples, n_targets)
-        The feasible dual point that proves it.
+        The feasible dual point that proves it; not set by a fit from blocks.
     gamma_ : float
         The penalty used.
     {order_if_gamma}
+    n_passes_ : int
+        After a fit from :class:`RowBlocks` or a dask collection: how often it was read.
     {iterations}
+
+    Notes
+    -----
+    :class:`RowBlocks` and dask collections, of up to 20,000 columns, are solved at a given
+    ``gamma`` by "irls": each step is one pass, of which X'X is gathered with the weights that the
+    residuals of the last step give the samples.
 
     References
     ----------
@@ -122,10 +140,52 @@ class RFS(LinearSelector):
         self.tol = tol
         self.max_iter = max_iter
 
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        blocks = as_row_blocks(X, y, sample_weight)
+        if blocks is None:
+            return super()._fit(X, y, sample_weight)
+        with unchanged_on_error(self):
+            check_parameters(self)
+            self._check_stream()
+            before = blocks.n_passes
+            self._select(read_stream(self, blocks))
+            self.n_passes_ = blocks.n_passes - before
+            finish_callbacks(self)
+        return self
+
+    def _check_stream(self) -> None:
+        """Refuse parameters with which all samples are needed at once."""
+        if self.variant == "published" or self.solver not in ("auto", "irls"):
+            raise ValueError(
+                "Samples in blocks are for variant='corrected' with solver='auto' or 'irls': the "
+                "others need all samples at once."
+            )
+        if self.gamma is None:
+            raise ValueError(
+                "gamma=None needs all samples at once: set gamma, such as gamma_ of a fit on some "
+                "of the samples times the ratio of the sample sizes."
+            )
+
     def _dimensions(self) -> dict[str, Dimension]:
         return {"gamma": Dimension(x=1)}
 
+    def _problem(self, sample: Any) -> LinearProblem:
+        if not isinstance(sample, StreamedSample):
+            return super()._problem(sample)
+        return streamed_problem(
+            sample,
+            standardize=self.standardize,
+            fit_intercept=self.fit_intercept,
+            dimensions=self._dimensions(),
+        )
+
     def _solve(self, problem: LinearProblem) -> Solution:
+        if isinstance(problem, StreamedProblem):
+            assert self.gamma is not None
+            gamma = problem.scaled("gamma", self.gamma)
+            return solve_stream(
+                problem, gamma, tol=self.tol, max_iter=self.max_iter or _STREAM_ITER
+            )
         if self.variant == "published":
             gamma = _PUBLISHED_GAMMA if self.gamma is None else self.gamma
             return rfs_published(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from rowsparse.certificate import Proof, ProofProblem
 from rowsparse.selectors.base.messages import warn_user
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.topk.constraints import Constraints
+from rowsparse.selectors.topk.proof_history import ProofHistory
 from rowsparse.selectors.topk.solution import no_proof
 from rowsparse.solvers.losses.logistic import LogisticLoss
 from rowsparse.solvers.proof.branch import ProofProgress
@@ -28,7 +30,7 @@ class Certification:
 
     ``deadline`` is that of search and proof together, and ``keep_on_interrupt`` says whether
     Ctrl-C ends the proof with what it has; the others are parameters of
-    :class:`rowsparse.TopK`.
+    :class:`rowsparse.TopK`. ``history`` counts the seconds from here on.
     """
 
     loss: str
@@ -42,6 +44,7 @@ class Certification:
     n_jobs: int | None
     deadline: Deadline
     keep_on_interrupt: bool
+    history: ProofHistory = field(default_factory=ProofHistory)
 
     def of_squared(
         self, problem: LinearProblem, asked: Constraints, ridge: float, result: SearchResult
@@ -51,6 +54,7 @@ class Certification:
             return result, no_proof(result.objective)
         found = result.support, result.objective
         options = self._options(problem, asked)
+        self.history.record(result.objective, 0.0, 0)
         proof = certify(problem.design, problem.Y, problem.k, *found, ridge=ridge, **options)
         if proof.lower_bound == 0.0 < proof.objective and ridge == 0.0 and not proof.nodes:
             warn_user(
@@ -75,6 +79,7 @@ class Certification:
             return result, no_proof(result.objective)
         found = result.support, result.objective
         options = self._options(problem, asked)
+        self.history.record(result.objective, 0.0, 0)
         proof = certify_logistic(loss, problem.k, *found, ridge=ridge, **options)
         if ridge == 0.0 < proof.objective:
             warn_user(
@@ -88,6 +93,7 @@ class Certification:
         """What the provers of all losses take."""
 
         def monitor(p: ProofProgress) -> bool:
+            self.history.record(p.objective, p.lower_bound, p.nodes)
             return problem.monitor(p.objective, lower_bound=p.lower_bound, nodes=p.nodes)
 
         return {
@@ -113,6 +119,9 @@ class Certification:
             "status_": "optimal" if closed else "gap",
             "root_bound_": min(proof.root_bound, bound),
             "n_nodes_": proof.nodes,
+            "proof_history_": self.history.finished(
+                result.objective, bound, proof.nodes, partial(problem.restored, "objective")
+            ),
             "proof_": Proof(
                 problem=self._asked(problem, asked),
                 support=result.support,

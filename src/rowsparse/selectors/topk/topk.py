@@ -10,10 +10,9 @@ from rowsparse._arrays import Index, Mask
 from rowsparse._compat import has_callbacks
 from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Flag, Number, OneOf
-from rowsparse.moments import Moments
 from rowsparse.selectors.base.from_moments import FromMoments
 from rowsparse.selectors.base.messages import warn_user
-from rowsparse.selectors.base.moments import read_moments
+from rowsparse.selectors.base.moments import MomentsSample
 from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension
@@ -117,6 +116,9 @@ class TopK(FromMoments, LinearSelector):
     root_bound_, n_nodes_ : float and int
         With ``certify=True``: the bound before any branching, and the number of subproblems
         solved.
+    proof_history_ : dict of arrays
+        With ``certify=True``, over the time of the proof: "seconds" since the search began,
+        "objective" and "lower_bound" so far, and "nodes" solved by then.
     proof_ : rowsparse.certificate.Proof
         With ``certify=True``: the proof, or without ``keep_proof`` what was proven before any
         branching; ``proof_.save`` writes it to a file.
@@ -215,8 +217,8 @@ class TopK(FromMoments, LinearSelector):
                 "loss='squared' only."
             )
 
-    def _select_wide(self, blocks: RowBlocks, moments: Moments) -> None:
-        fit_wide(self, blocks, read_moments(self, moments, needs_products=False))
+    def _select_wide(self, blocks: RowBlocks, sample: MomentsSample) -> None:
+        fit_wide(self, blocks, sample)
 
     def _number_to_select(self, d: int) -> int:
         if self.feature_groups is None:

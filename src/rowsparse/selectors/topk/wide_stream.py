@@ -21,7 +21,7 @@ from rowsparse.design import DenseDesign
 from rowsparse.moments import Moments
 from rowsparse.moments.statistics import Statistics
 from rowsparse.selectors.base.messages import warn_user
-from rowsparse.selectors.base.moments import MomentsSample, column_scales
+from rowsparse.selectors.base.moments import MomentsSample, column_scales, design_without_rows
 from rowsparse.selectors.base.parameters import generator
 from rowsparse.selectors.base.state import fitted_attributes, forget_last_fit
 from rowsparse.selectors.topk.constraints import Constraints
@@ -68,6 +68,7 @@ def fit_wide(selector: Any, blocks: RowBlocks, sample: MomentsSample) -> None:
             include=np.searchsorted(candidates, asked.include).tolist(),
             exclude=None,
             task=sample.targets.task,
+            class_weight=None,  # the blocks have it
             random_state=seed,
         )
         inner.fit_moments(gather_columns(blocks, sample.targets.task, candidates))
@@ -207,10 +208,7 @@ class WideProblem:
 
     def __init__(self, found: Statistics, inv_scale: Array, ridge: float) -> None:
         self._found, self._inv_scale, self._ridge = found, inv_scale, ridge
-        d = inv_scale.size
-        # A design without rows: nothing is asked of it but its norms and its type.
-        self.design = DenseDesign(np.empty((0, d)), mean=None, inv_scale=np.ones(d))
-        self.design.set_column_norms(np.sqrt(found.x_square) * inv_scale)
+        self.design = design_without_rows(np.sqrt(found.x_square) * inv_scale)
         self._B = found.xy * inv_scale[:, None]
         self.total = float(np.trace(found.yy))
 

@@ -19,7 +19,7 @@ from rowsparse.solvers.solution import Monitor, silent
 # Relative ridge on the n x n system: without it fitted samples (r_i = 0) make it singular.
 _RIDGE = 1e-10
 # Floor of the residual norms in the d x d form.
-_EPS = 1e-8
+RESIDUAL_FLOOR = 1e-8
 _CHECK_GAP_EVERY = 20
 
 
@@ -120,7 +120,7 @@ def _step_d(
 
     Here A = diag(r)^{-1/2} Z diag(sqrt p).
     """
-    weights = 1.0 / np.hypot(r, _EPS)
+    weights = 1.0 / np.hypot(r, RESIDUAL_FLOOR)
     design, Y, shift = loss.design, loss.Y, np.zeros(p.size)
     y_mean = np.zeros(Y.shape[1])
     if loss.fit_intercept:
