@@ -78,13 +78,6 @@ def test_the_guide_names_all_selectors_with_a_random_state():
     assert named == drawn | {"TopKCV", "StabilitySelection"}
 
 
-def test_the_tables_of_methods_have_every_selector_once():
-    text = (ROOT / "docs" / "guide" / "which_method.md").read_text(encoding="utf-8")
-    _, _, tables = text.partition("\n## The methods\n")
-    rows = re.findall(r"^\| `(\w+)` \|", tables, re.MULTILINE)
-    assert sorted(rows) == sorted(selector_info(name).cls.__name__ for name in list_selectors())
-
-
 @pytest.mark.parametrize("name", list_selectors())
 def test_the_guide_says_which_selectors_have_which_attributes(name):
     info, attributes = selector_info(name), set(documented(selector_info(name).cls, "Attributes"))
