@@ -21,7 +21,7 @@ TORCH ?= torch==2.13.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all deep lint test-floor bench bench-field reproduce docs clean
+.PHONY: help demo test test-all deep lint test-floor bench bench-field bench-watch reproduce docs dist smoke clean
 
 help: ## show this list
 	@echo "rowsparse: pick exactly k features. Targets:"
@@ -56,12 +56,25 @@ test-floor: $(FLOOR)/.test ## run the fast tests with the oldest supported depen
 bench: $(VENV)/.bench ## compare with other packages (slow)
 	@$(BIN)/python -m benchmarks
 
+bench-watch: $(VENV)/.demo ## ratio of times to the last tag; SINCE=REVISION compares with another
+	@$(BIN)/python -m benchmarks.watch $(if $(SINCE),--since $(SINCE)) $(ARGS)
+
 bench-field: $(FIELD)/.field ## compare with the packages of the field, each run in its own process (an hour or two)
 	@$(FIELD_BIN)/python -m benchmarks.field $(ARGS)
 
 # The comparison of all methods needs the packages that it compares with.
 reproduce: $(VENV)/.$(if $(filter league,$(PAPER)),bench,demo) ## run a paper's experiments, as PAPER=nie2010 [ARGS=--quick]
 	@$(BIN)/python -m reproduction $(if $(PAPER),$(PAPER),--help) $(ARGS)
+
+dist: $(VENV)/.dist ## build the sdist and the wheel into dist/ and check them
+	@rm -rf dist
+	@echo "dist: building"
+	@$(BIN)/python -m build --outdir dist . >/dev/null
+	@$(BIN)/python -m twine check --strict dist/*
+	@$(BIN)/python -m tools.contents dist
+
+smoke: dist ## try the wheel in new environments: core and each extra, or EXTRAS="core deep"
+	@$(BIN)/python -m tools.smoke dist/*.whl $(EXTRAS) $(if $(filter deep,$(EXTRAS)),--pin "$(TORCH)")
 
 docs: $(VENV)/.docs ## build the site, with all examples run, into build/docs; a warning is an error
 	@echo "docs: running sphinx-build"
@@ -109,6 +122,11 @@ $(VENV)/.deep: $(VENV)/.test
 $(VENV)/.lint: pyproject.toml | $(BIN)/python
 	@echo "environment: installing rowsparse[lint] into $(VENV)"
 	@$(BIN)/python -m pip install $(PIP_QUIET) -e ".[lint]"
+	@touch $@
+
+$(VENV)/.dist: pyproject.toml | $(BIN)/python
+	@echo "environment: installing rowsparse[dist] into $(VENV)"
+	@$(BIN)/python -m pip install $(PIP_QUIET) -e ".[dist]"
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python

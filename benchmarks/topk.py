@@ -198,7 +198,7 @@ def _calls(data: Data, by_column: Array, k: int, found: dict[str, Any]) -> dict[
     calls: dict[str, Call] = {
         OURS: lambda: solve(X, Y, k).support,
         PLAIN: lambda: solve(X, Y, k, n_restarts=0).support,
-        CDLSR: lambda: best_cdlsr(X, Y, k),
+        CDLSR: lambda: _cdlsr(X, Y, k),
     }
     if found["fastcan"]:
         scaled = Y / Y.std(axis=0, ddof=1)
@@ -210,8 +210,7 @@ def _calls(data: Data, by_column: Array, k: int, found: dict[str, Any]) -> dict[
     return calls
 
 
-def best_cdlsr(X: Array, Y: Array, k: int) -> Any:
-    """The support of the best of the starts."""
+def _cdlsr(X: Array, Y: Array, k: int) -> Any:
     design, _ = make_design(X, center=False, scale=False)
     found = cdlsr(
         design,

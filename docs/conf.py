@@ -24,6 +24,7 @@ extensions = [
     "docs.extensions.architecture",
     "docs.extensions.command_line",
     "docs.extensions.mathml",
+    "docs.extensions.picture",
     "docs.extensions.repository_links",
     "docs.extensions.docstrings",
 ]
@@ -60,6 +61,9 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+# Summaries are fetched by a script, which browsers refuse for pages opened from a disk.
+html_show_search_summary = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "rowsparse"},
     "navbar_align": "left",

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from rowsparse.evaluation import selection_curve
+from rowsparse.plotting import ComparisonDisplay
 
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((60, 1000)), np.repeat([0, 1], 30)
@@ -36,8 +37,7 @@ curve = selection_curve(names, X[::2], y[::2], ks=[3, 5, 8, 12, 20])
 print(curve.selectors)
 
 # %%
-# Means over the folds, with their standard errors: differences that are smaller than these say
-# little. How steadily the same features come out is another property of a selector.
+# How steadily the same features come out of the folds is another property of a selector.
 for name in curve.selectors:
     stability, low, high = curve.stability(name, 8)
     print(f"{name:11s} stability of 8 features {stability:.2f} ({low:.2f} to {high:.2f})")
@@ -45,12 +45,9 @@ for name in curve.selectors:
 # %%
 # The curves
 # ----------
-figure, axes = plt.subplots(1, 2, figsize=(9.5, 4), layout="constrained", sharey=True)
+# Means over the folds, with their standard deviations: differences that are much smaller than these
+# say little.
+figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
 for ax, estimator in zip(axes, curve.estimators, strict=True):
-    means, sds = curve.mean("accuracy", estimator), curve.sd("accuracy", estimator)
-    for name, mean, sd in zip(curve.selectors, means, sds, strict=True):
-        ax.errorbar(curve.ks, mean, sd / np.sqrt(5), fmt="o-", ms=4, capsize=2, label=name)
-    ax.set(xlabel="features selected", title=estimator, xticks=curve.ks)
-axes[0].set_ylabel("accuracy on test samples")
-axes[1].legend(loc="lower right")
+    ComparisonDisplay.from_curve(curve, estimator=estimator, ax=ax)
 plt.show()

@@ -12,13 +12,12 @@ be relied on; two features that say the same take turns.
 # ----------------------------
 # Radius, perimeter and area of a cell say nearly the same: many choices of four are about as good.
 import matplotlib.pyplot as plt
-import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from rowsparse import FStatistic, StabilitySelection, TopK
+from rowsparse.plotting import CorrelationDisplay, StabilityDisplay
 
-data = load_breast_cancer()
-X, y, names = data.data, data.target, data.feature_names
+X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 
 # %%
 # Frequencies
@@ -36,19 +35,18 @@ for name, selector in selectors.items():
 # %%
 # Which features take turns
 # -------------------------
-# The lines are 95 % intervals of the frequencies, and the four selected features are orange.
-# Stable is not the same as useful: the F statistic picks the same four nearly every time, two that
-# measure the size of the cell and two that measure its concave points.
-figure, axes = plt.subplots(1, 2, figsize=(9.5, 4.5), layout="constrained", sharex=True)
+# The lines are 95 % intervals of the frequencies. Stable is not the same as useful: the F statistic
+# picks the same four nearly every time, two that measure the size of the cell and two that measure
+# its concave points.
+figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for ax, (name, stable) in zip(axes, results.items(), strict=True):
-    order = np.argsort(-stable.frequencies_, kind="stable")[:12]
-    low, high = stable.frequency_intervals_[order].T
-    place = np.arange(len(order))
-    ax.hlines(place, low, high, color="0.6")
-    colours = np.where(stable.support_[order], "tab:orange", "tab:blue")
-    ax.scatter(stable.frequencies_[order], place, c=colours, zorder=3)
-    ax.set_yticks(place, names[order])
-    ax.invert_yaxis()
-    ax.set(xlabel="share of the subsamples", xlim=(-0.02, 1.02))
-    ax.set_title(f"{name}: stability {stable.stability_:.2f}")
+    StabilityDisplay.from_estimator(stable, max_features=10, ax=ax)
+    ax.set_title(f"{name}\n{ax.get_title()}", fontsize=10)
+plt.show()
+
+# %%
+# What could take the place of a feature
+# --------------------------------------
+# The four features, and for each of them the one left out that is closest to it.
+CorrelationDisplay.from_estimator(TopK(4, random_state=0).fit(X, y), X)
 plt.show()

@@ -23,6 +23,7 @@ import rowsparse
 import rowsparse.certificate
 import rowsparse.datasets
 import rowsparse.evaluation
+import rowsparse.plotting
 from rowsparse.cli import build_app
 
 ROOT = Path(__file__).parents[1]
@@ -42,6 +43,7 @@ ELSEWHERE = {
     "MultiSURFstar",
     "MultiTaskRegression",
     "NaN",
+    "NotFittedError",
     "NumPy",
     "PyTorch",
 }
@@ -50,6 +52,7 @@ NAMESPACES = [
     rowsparse.certificate,
     rowsparse.datasets,
     rowsparse.evaluation,
+    rowsparse.plotting,
     sklearn.feature_selection,
     sklearn.linear_model,
     sklearn.model_selection,
@@ -57,6 +60,8 @@ NAMESPACES = [
     sklearn.preprocessing,
     builtins,
 ]
+# Code that runs; that of a picture has options below its first line.
+CODE = r"(?:python|\{picture\}(?:\n:[^\n]*)*)"
 
 
 def name_of(page: Path) -> str:
@@ -245,7 +250,7 @@ def test_make_has_the_targets_that_are_shown(page: Path) -> None:
     [
         pytest.param(page, id=name_of(page), marks=[] if page.parent == ROOT else pytest.mark.long)
         for page in PROSE
-        if blocks(page, "python")
+        if blocks(page, CODE)
     ],
 )
 def test_code_blocks_run_from_top_to_bottom(
@@ -253,7 +258,7 @@ def test_code_blocks_run_from_top_to_bottom(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {}
-    for block in blocks(page, "python"):
+    for block in blocks(page, CODE):
         try:
             exec(compile(block, name_of(page), "exec"), namespace)
         except rowsparse.datasets.MissingDataError as missing:

@@ -8,6 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
+from docs.extensions.code_figures import figure_of
 from docs.extensions.drawing import arrows, below, layout, svg
 from docs.extensions.rooms import imports_between_rooms
 
@@ -53,3 +56,14 @@ def test_the_start_page_lists_the_extras() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = set(project["optional-dependencies"])
     assert set(re.findall(r"\w+", " ".join(rows))) == extras - {"bench", "docs", "lint", "test"}
+
+
+def test_the_code_of_a_picture_is_drawn_and_keeps_its_names() -> None:
+    pytest.importorskip("matplotlib")
+    names: dict[str, object] = {}
+    first = figure_of("import matplotlib.pyplot as plt\nplt.figure()", names, "page")
+    second = figure_of("plt.plot([1, 2])", names, "page")
+    assert first.startswith(b"\x89PNG")
+    assert second != first
+    with pytest.raises(ValueError, match="page: this code draws nothing"):
+        figure_of("x = 1", names, "page")

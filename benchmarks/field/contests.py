@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.feature_selection import f_classif
 
-from benchmarks import least_squares, rfs
 from benchmarks.certificate import (
     least_squares_dual,
     least_squares_objective,
@@ -20,11 +19,14 @@ from benchmarks.certificate import (
 from benchmarks.field.cases import FILTERS, PLAIN, TOPK, Case
 from benchmarks.field.problems import Array, Problem
 from benchmarks.peers import require
-from benchmarks.topk import BEAM, best_cdlsr, refitted, solve
-from rowsparse import MRMR, FStatistic, InformationGain, ReliefF
+from benchmarks.topk import BEAM, refitted
+from rowsparse import CDLSR, MRMR, MTFS, RFS, FStatistic, InformationGain, ReliefF, TopK
 
 Figures = dict[str, Any]
 NEIGHBORS = 10
+TOL = 1e-6
+# The data are standardised and centred before.
+AS_GIVEN: dict[str, Any] = {"standardize": False, "fit_intercept": False, "task": "regression"}
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,14 @@ def subset_contest(case: Case, problem: Problem) -> Contest:
     def judge(support: Array) -> Figures:
         return {"objective": refitted(X, Y, support), "support": support}
 
-    if case.method in (TOPK, PLAIN):
-        settings = {"n_restarts": 0} if case.method == PLAIN else {}
-        solve(X[:, :50], Y, 1)  # whatever is made on the first call is not timed
-        return Contest(lambda: solve(X, Y, k, **settings).support, judge)
-    if case.method == "CD-LSR":
-        return Contest(lambda: best_cdlsr(X, Y, k), judge)
+    ours = {
+        TOPK: TopK(k, alpha=0.0, random_state=0, **AS_GIVEN),
+        PLAIN: TopK(k, alpha=0.0, n_restarts=0, random_state=0, **AS_GIVEN),
+        "CD-LSR": CDLSR(k, random_state=0, **AS_GIVEN),
+    }
+    if case.method in ours:
+        selector = ours[case.method]
+        return Contest(lambda: selector.fit(X, Y).get_support(indices=True), judge)
     if case.method == "abess":
         return Contest(partial(require("abess").select, X, Y, k), judge)
     by_column, scaled = np.asfortranarray(X), Y / Y.std(axis=0, ddof=1)
@@ -67,14 +71,13 @@ def l21_contest(case: Case, problem: Problem) -> Contest:
         return {"objective": objective, "bound": bound, "features": n_rows(W)}
 
     if case.method == "MTFS":
-        return Contest(partial(least_squares.solve, X, Y, penalty), judge)
+        selector = MTFS(1, gamma=penalty, tol=TOL, **AS_GIVEN)
+        return Contest(lambda: selector.fit(X, Y).coef_.T, judge)
     package = require(case.method.replace("-", "_"))
     by_column = np.asfortranarray(X)
     package.warm_up(by_column, Y)
     alpha = penalty / len(X)
-    return Contest(
-        partial(package.fit_multitask_lasso, by_column, Y, alpha, least_squares.TOL), judge
-    )
+    return Contest(partial(package.fit_multitask_lasso, by_column, Y, alpha, TOL), judge)
 
 
 def rfs_contest(case: Case, problem: Problem) -> Contest:
@@ -87,7 +90,8 @@ def rfs_contest(case: Case, problem: Problem) -> Contest:
         return {"objective": rfs_objective(X, Y, W, 0.0, gamma), "features": n_rows(W)}
 
     if case.method == "RFS":
-        return Contest(lambda: rfs.solve(X, Y, gamma).W, judge)
+        selector = RFS(1, gamma=gamma, tol=TOL, **AS_GIVEN)
+        return Contest(lambda: selector.fit(X, Y).coef_.T, judge)
     return Contest(partial(package.fit_rfs, X, y, gamma), judge)
 
 

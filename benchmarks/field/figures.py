@@ -126,19 +126,17 @@ def draw_accuracy(compared: Sequence[Compared]) -> Any:
     for one in compared:
         color = "#0072b2" if one.peer else "black"
         ax.plot(one.times, one.points, "o", color=color)
-        # Ours to the left, others to the right; below the point where the last label is near.
-        near = heights[one.peer] - one.points < 0.35
-        heights[one.peer] = one.points
-        ax.annotate(
-            f"{one.name} ({one.sets})",
-            (one.times, one.points),
-            textcoords="offset points",
-            xytext=(7 if one.peer else -7, -3 if near else 4),
-            ha="left" if one.peer else "right",
-            va="top" if near else "center",
-            fontsize=8,
-            color=color,
-        )
+        # Above the point far to the right; else ours to the left and others to the right of it,
+        # lower where the last label is near.
+        place: dict[str, Any] = {"xytext": (0, 6), "ha": "center", "va": "bottom"}
+        if one.times < 10:
+            near = heights[one.peer] - one.points < 0.35
+            heights[one.peer] = one.points
+            place = {"xytext": (7 if one.peer else -7, -3 if near else 4)}
+            place |= {"ha": "left" if one.peer else "right", "va": "top" if near else "center"}
+        label = f"{one.name} ({one.sets})"
+        at = (one.times, one.points)
+        ax.annotate(label, at, textcoords="offset points", fontsize=8, color=color, **place)
     ax.set_xscale("log")
     ax.margins(x=0.35, y=0.1)
     ax.set_xlabel("seconds / those of TopK (median over the sets)")

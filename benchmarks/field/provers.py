@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.field.cases import ASSUMED, SYNTHETIC, Case
-from benchmarks.field.contests import Contest, Figures
+from benchmarks.field.contests import AS_GIVEN, Contest, Figures
 from benchmarks.field.problems import Array, Problem, load_problem
 from benchmarks.peers import require
 from benchmarks.topk import refitted, search_design
@@ -112,10 +112,8 @@ def _topk(setting: Setting, limit: float, report: Any) -> Callable[[], Answer]:
         certify=True,
         gap_tol=GAP_TOL,
         time_limit=limit,
-        task="regression",
-        standardize=False,
-        fit_intercept=False,
         random_state=0,
+        **AS_GIVEN,
     )
 
     def call() -> Answer:

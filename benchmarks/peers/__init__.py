@@ -16,7 +16,7 @@ DISTRIBUTIONS = {
     "skrebate": ["skrebate"],
     "mrmr_selection": ["mrmr-selection", "pandas"],
 }
-# Those of docs/field.md alone, from the extra ``field``.
+# Those of docs/field.md alone, which ``make bench-field`` installs.
 FIELD_DISTRIBUTIONS = {
     "celer": ["celer"],
     "okridge": ["okridge"],
@@ -32,11 +32,10 @@ def require(name: str) -> Any:
     try:
         return import_module(f"benchmarks.peers.{name}")
     except ImportError as error:
-        extra = "field" if name in FIELD_DISTRIBUTIONS else "bench"
         package = (DISTRIBUTIONS | FIELD_DISTRIBUTIONS)[name][0]
-        raise ImportError(
-            f'{package} is not installed: pip install "rowsparse[{extra}]" ({error}).'
-        ) from None
+        bench = name in DISTRIBUTIONS
+        how = 'pip install "rowsparse[bench]"' if bench else "make bench-field installs it"
+        raise ImportError(f"{package} is not installed: {how} ({error}).") from None
 
 
 def find(name: str) -> tuple[ModuleType | None, str]:

@@ -12,6 +12,7 @@ from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from benchmarks.peers import require
 from benchmarks.peers.selectors import make_peer
 from rowsparse.evaluation import select_for_each
 
@@ -80,3 +81,11 @@ def test_a_package_that_is_not_installed_is_named(data, monkeypatch, name, modul
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=f'{name} is not installed: pip install "rowsparse.bench'):
         make_peer(name).fit(*data)
+
+
+def test_a_package_of_the_field_alone_is_named_with_what_installs_it(monkeypatch):
+    monkeypatch.delitem(sys.modules, "benchmarks.peers.okridge", raising=False)
+    monkeypatch.setitem(sys.modules, "okridge", None)
+    monkeypatch.setitem(sys.modules, "okridge.tree", None)
+    with pytest.raises(ImportError, match="okridge is not installed: make bench-field installs it"):
+        require("okridge")

@@ -9,7 +9,7 @@ from typing import Any
 def visible_texts(texts: Sequence[Any]) -> list[Any]:
     """Those with words, after the figure was laid out."""
     if texts:
-        texts[0].get_figure(root=True).draw_without_rendering()
+        texts[0].figure.figure.draw_without_rendering()
     return [text for text in texts if text.get_text() and text.get_visible()]
 
 

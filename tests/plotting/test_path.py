@@ -55,8 +55,19 @@ def test_scores_of_the_folds_have_standard_errors_and_the_chosen_number() -> Non
     # A standard deviation without ddof, over 4 folds.
     assert np.allclose(display.errors, results["std_test_score"][at] / np.sqrt(3))
     assert [line.get_xdata()[0] for line in display.chosen_lines_] == [CHOSEN.n_features_]
+    best = display.values.argmax()
+    level = display.values[best] - display.errors[best]
+    assert display.enough_line_.get_ydata()[0] == pytest.approx(level)
+    assert display.chosen_k == display.ks[display.values >= level][0]
     assert display.features_ax_ is None
     assert display.ax_.get_ylabel() == "mean test score ± se"
+
+
+def test_the_best_score_needs_no_level() -> None:
+    selector = TopKCV(4, cv=3, rule="best", random_state=0).fit(X, Y)
+    display = PathDisplay.from_estimator(selector)
+    assert display.enough is None
+    assert display.chosen_k == display.ks[display.values.argmax()]
 
 
 def test_with_the_data_the_features_are_shown_too() -> None:
@@ -72,6 +83,7 @@ def test_the_rule_without_folds_has_its_criterion_and_path() -> None:
     display = PathDisplay.from_estimator(selector)
     assert np.array_equal(display.values, selector.cv_results_["ebic"])
     assert display.errors is None
+    assert display.enough_line_ is None
     assert display.ax_.get_ylabel() == "EBIC"
     assert selected_at(display, 3) == set(X.columns[selector.path_.supports[2]])
 

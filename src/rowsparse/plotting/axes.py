@@ -75,7 +75,7 @@ def name_ticks(axis: Any, names: Sequence[str | None], size: str | None = None) 
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
-    box, dpi = axis.axes.get_window_extent(), axis.get_figure(root=True).dpi
+    box, dpi = axis.axes.get_window_extent(), axis.axes.figure.dpi
     upright = axis.axis_name == "y"
     room = _LINE * 72 * (box.height if upright else box.width) / dpi / max(len(names), 1)
     if size is None:

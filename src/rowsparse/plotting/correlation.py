@@ -167,9 +167,10 @@ class CorrelationDisplay:
         for at, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
             label.set_color(QUIET if at > k else "black")
         # The names below take from the height that the rows share.
-        engine = axes.figure.get_layout_engine()
+        whole = axes.figure.figure
+        engine = whole.get_layout_engine()
         if engine is not None:
-            engine.execute(axes.figure)
+            engine.execute(whole)
         name_ticks(axes.yaxis, self.names)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._validation import check_number
 from rowsparse.evaluation.supports import path_of
-from rowsparse.plotting.axes import COLOURS, axes_for, name_ticks
+from rowsparse.plotting.axes import COLOURS, QUIET, axes_for, name_ticks
 from rowsparse.plotting.features import feature_names
 from rowsparse.selectors import TopK, TopKCV, TopKPath
 
@@ -38,6 +38,8 @@ class PathDisplay:
         Standard errors of the values.
     chosen_k : int, optional
         The number that was chosen.
+    enough : float, optional
+        The least value that the rule by which it was chosen accepts.
     value_name : str, default="objective"
         What the values are.
     names : list of str, optional
@@ -57,6 +59,8 @@ class PathDisplay:
         The curve.
     chosen_lines_ : list of matplotlib Line2D
         The number that was chosen, over the curve and the features.
+    enough_line_ : matplotlib Line2D or None
+        The least value that the rule accepts.
     bars_ : list of matplotlib PolyCollection
         For each feature, the numbers k at which it is selected.
 
@@ -80,6 +84,7 @@ class PathDisplay:
         *,
         errors: Array | None = None,
         chosen_k: int | None = None,
+        enough: float | None = None,
         value_name: str = "objective",
         names: list[str] | None = None,
         path_ks: Index | None = None,
@@ -89,6 +94,7 @@ class PathDisplay:
         self.values = values
         self.errors = errors
         self.chosen_k = chosen_k
+        self.enough = enough
         self.value_name = value_name
         self.names = names
         self.path_ks = path_ks
@@ -198,18 +204,26 @@ class PathDisplay:
         options = {"color": COLOURS[0], "marker": "o", "ms": 4 if few else 2, "capsize": 2}
         self.line_ = axes.errorbar(self.ks, self.values, yerr=self.errors, **options | line_options)
         self.bars_ = [] if below is None else self._draw_features(below)
-        self.chosen_lines_ = []
-        if self.chosen_k is not None:
-            style = {"color": COLOURS[5], "ls": "--", "lw": 1.2, "label": f"k = {self.chosen_k}"}
-            drawn = [axes] if below is None else [axes, below]
-            self.chosen_lines_ = [one.axvline(self.chosen_k, **style) for one in drawn]
-            axes.legend(fontsize="small")
+        self._mark_choice(axes, below)
         words = self.value_name if self.errors is None else f"{self.value_name} ± se"
         axes.set(ylabel=words, xlabel="number of features k" if below is None else "")
         axes.grid(alpha=0.3)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(_whole_numbers())
         self.ax_, self.features_ax_, self.figure_ = axes, below, axes.figure
         return self
+
+    def _mark_choice(self, axes: Any, below: Any) -> None:
+        """Draw the number that was chosen, and the least value that the rule accepts."""
+        self.chosen_lines_, self.enough_line_ = [], None
+        if self.chosen_k is None:
+            return
+        style = {"color": COLOURS[5], "ls": "--", "lw": 1.2, "label": f"k = {self.chosen_k}"}
+        drawn = [axes] if below is None else [axes, below]
+        self.chosen_lines_ = [one.axvline(self.chosen_k, **style) for one in drawn]
+        if self.enough is not None:
+            style = {"color": QUIET, "ls": ":", "lw": 1.2, "label": "one se below the best"}
+            self.enough_line_ = axes.axhline(self.enough, **style)
+        axes.legend(fontsize="small")
 
     def _axes(self, ax: Any) -> tuple[Any, Any]:
         """Axes for the curve and for the features, None if these are not drawn."""
@@ -242,9 +256,15 @@ class PathDisplay:
         axes.grid(axis="x", alpha=0.3)
         axes.set_axisbelow(True)
         axes.spines[["top", "right", "left"]].set_visible(False)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(_whole_numbers())
         name_ticks(axes.yaxis, self.names)
         return bars
+
+
+def _whole_numbers() -> Any:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins=10, integer=True)
 
 
 def entry_order(membership: Mask) -> Index:
@@ -283,13 +303,18 @@ def _cv_curve(estimator: TopKCV) -> dict[str, Any]:
     """The values of each k at the chosen alpha."""
     results = estimator.cv_results_
     at = np.flatnonzero(results["alpha"] == estimator.alpha_)
-    curve = {"ks": results["n_features"][at], "chosen_k": estimator.n_features_}
+    curve: dict[str, Any] = {"ks": results["n_features"][at], "chosen_k": estimator.n_features_}
     if "ebic" in results:
         return {**curve, "values": results["ebic"][at], "value_name": "EBIC"}
     splits = [v[at] for name, v in results.items() if name.startswith("split")]
     errors = np.std(splits, axis=0, ddof=1) / np.sqrt(len(splits)) if len(splits) > 1 else None
     mean = results["mean_test_score"][at]
-    return {**curve, "values": mean, "errors": errors, "value_name": "mean test score"}
+    curve |= {"values": mean, "errors": errors, "value_name": "mean test score"}
+    best = int(np.nanargmax(mean))
+    is_best_of_all = mean[best] >= np.nanmax(results["mean_test_score"])
+    if estimator.rule == "one_std_err" and errors is not None and is_best_of_all:
+        curve["enough"] = mean[best] - errors[best]
+    return curve
 
 
 def _path(estimator: Any, X: Any, y: Any, k_max: int | None) -> TopKPath | None:

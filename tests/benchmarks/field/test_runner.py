@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +30,31 @@ def test_a_proof_by_us_holds():
     assert row["outcome"] == "done"
     assert row["objective"] - row["bound"] <= 1e-4 * row["objective"]
     assert (row["n"], row["d"], row["features"]) == (30, 50, 4)
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize(
+    ("method", "module"),
+    [("l0bnb", "l0bnb"), ("El0ps", "el0ps"), ("SCIP", "pyscipopt"), ("HiGHS", "highspy")],
+)
+def test_rivals_prove_the_same_objective(method, module):
+    pytest.importorskip(module)
+    ours, theirs = (
+        runner.run_case(replace(PROOF, method=m), 60.0, 8 * GIB) for m in ("TopK", method)
+    )
+    assert theirs["outcome"] == "done"
+    assert theirs["objective"] == pytest.approx(ours["objective"], rel=1e-4)
+
+
+@pytest.mark.peer
+def test_okridge_proves_the_same_objective():
+    pytest.importorskip("okridge")
+    case = Case("proofs", "informative n=100 d=20", 3, 0.01, "TopK")
+    ours, theirs = (
+        runner.run_case(replace(case, method=m), 60.0, 8 * GIB) for m in ("TopK", "OKRidge")
+    )
+    assert theirs["outcome"] == "done"
+    assert theirs["objective"] == pytest.approx(ours["objective"], rel=1e-4)
 
 
 def contest_of(call):
