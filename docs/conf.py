@@ -46,6 +46,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_",
+    "within_subsection_order": "docs.extensions.gallery_order.place",
     "doc_module": ("rowsparse",),
     "backreferences_dir": "api/generated/examples",
     "reference_url": {"rowsparse": None},
