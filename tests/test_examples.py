@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from docs.extensions.gallery_order import ORDER, place
-
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # These take less than a second of the processor or little more.
@@ -36,10 +34,6 @@ def test_the_example_runs_and_draws(path: Path, capsys: pytest.CaptureFixture[st
     assert all(plt.figure(number).axes for number in plt.get_fignums())
     plt.close("all")
     assert capsys.readouterr().out
-
-
-def test_every_example_has_a_place_in_the_gallery() -> None:
-    assert [path.stem for path in sorted(EXAMPLES, key=lambda path: place(str(path)))] == [*ORDER]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
