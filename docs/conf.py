@@ -68,14 +68,15 @@ html_sidebars: dict[str, list[str]] = {
     for page in (
         "changelog",
         "cli",
-        "comparators",
         "contributing",
         "index",
         "migration",
         "plotting",
+        "policies",
         "report",
         "scale",
         "search",
+        "security",
     )
 }
 html_show_sourcelink = False
