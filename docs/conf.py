@@ -40,6 +40,7 @@ myst_update_mathjax = False
 
 # By name: True takes the pages of the last build, without new ones.
 autosummary_generate = [str(page) for page in (HERE / "api").glob("*.md")]
+autosummary_context = {"method_pages": [page.stem for page in (HERE / "methods").glob("*.md")]}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
@@ -67,14 +68,15 @@ html_sidebars: dict[str, list[str]] = {
     for page in (
         "changelog",
         "cli",
-        "comparators",
         "contributing",
         "index",
         "migration",
         "plotting",
+        "policies",
         "report",
         "scale",
         "search",
+        "security",
     )
 }
 html_show_sourcelink = False
