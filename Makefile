@@ -8,7 +8,7 @@ FIELD := .venv-field
 BIN := $(VENV)/bin
 FLOOR_BIN := $(FLOOR)/bin
 FIELD_BIN := $(FIELD)/bin
-FLOOR_TESTS := tests/test_sklearn_conformance.py tests/cli tests/workflow \
+FLOOR_TESTS := tests/test_sklearn_conformance.py tests/cli tests/workflow tests/plotting \
 	tests/test_rows.py tests/design tests/test_targets.py
 PIP_QUIET := --quiet --disable-pip-version-check
 # A process for each core, but not dozens of them.

@@ -2,7 +2,8 @@
 
 Both revisions are checked out beside each other and take turns, a process each, at the tasks of
 ``benchmarks/watch_tasks.py``. The ratio of processor times is taken in every round: what else the
-machine does meets both. Ends with 1 if the median of a ratio is above the limit.
+machine does meets both. Ends with 1 if the median of a ratio is above the limit, or if the new
+revision cannot run a task.
 """
 
 from __future__ import annotations
@@ -100,7 +101,10 @@ def compare(pairs: list[tuple[Times, Times]], names: tuple[str, str], limit: flo
             row["ratio"], row["quartiles"] = middle, f"{low:.2f} to {high:.2f}"
             row[VERDICT] = verdict(middle <= limit)
         times = [new for _, new in both if new is not None]
-        row[after] = 1e3 * statistics.median(times) if times else None
+        if times:
+            row[after] = 1e3 * statistics.median(times)
+        else:
+            row[VERDICT] = MISS
         table.rows.append(row)
     return table
 

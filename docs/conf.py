@@ -38,7 +38,9 @@ myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "
 myst_heading_anchors = 4
 myst_update_mathjax = False
 
-autosummary_generate = True
+# By name: True takes the pages of the last build, without new ones.
+autosummary_generate = [str(page) for page in (HERE / "api").glob("*.md")]
+autosummary_context = {"method_pages": [page.stem for page in (HERE / "methods").glob("*.md")]}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
@@ -46,6 +48,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_",
+    "within_subsection_order": "docs.extensions.gallery_order.Order",
     "doc_module": ("rowsparse",),
     "backreferences_dir": "api/generated/examples",
     "reference_url": {"rowsparse": None},
@@ -59,6 +62,23 @@ html_title = "rowsparse"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# Pages without others below them have nothing to show in a sidebar.
+html_sidebars: dict[str, list[str]] = {
+    page: []
+    for page in (
+        "changelog",
+        "cli",
+        "contributing",
+        "index",
+        "migration",
+        "plotting",
+        "policies",
+        "report",
+        "scale",
+        "search",
+        "security",
+    )
+}
 html_show_sourcelink = False
 html_copy_source = False
 # Summaries are fetched by a script, which browsers refuse for pages opened from a disk.

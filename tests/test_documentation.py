@@ -27,7 +27,10 @@ import rowsparse.plotting
 from rowsparse.cli import build_app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))
 PROSE = [page for page in PAGES if page.parent.name != "reproduction"]
 # Where a page that names a file may mean it to be.

@@ -12,6 +12,7 @@ import pytest
 
 from docs.extensions.code_figures import figure_of
 from docs.extensions.drawing import arrows, below, layout, svg
+from docs.extensions.gallery_order import FIRST, Order
 from docs.extensions.rooms import imports_between_rooms
 
 ROOT = Path(__file__).parents[1]
@@ -55,7 +56,15 @@ def test_the_start_page_lists_the_extras() -> None:
     rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = set(project["optional-dependencies"])
-    assert set(re.findall(r"\w+", " ".join(rows))) == extras - {"bench", "docs", "lint", "test"}
+    developers = {"bench", "dist", "docs", "field", "lint", "test"}
+    assert set(re.findall(r"\w+", " ".join(rows))) == extras - developers
+
+
+def test_the_gallery_is_ordered_by_examples_that_are_there() -> None:
+    names = {path.stem for path in (ROOT / "examples").glob("plot_*.py")}
+    assert {f"plot_{name}" for name in FIRST} <= names
+    ordered = sorted((f"{name}.py" for name in names), key=Order("examples"))
+    assert ordered[: len(FIRST)] == [f"plot_{name}.py" for name in FIRST]
 
 
 def test_the_code_of_a_picture_is_drawn_and_keeps_its_names() -> None:

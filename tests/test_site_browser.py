@@ -109,6 +109,7 @@ def test_the_search_finds_a_page(browser: Any, site: Path, width: int) -> None:
 
 def test_formulae_are_drawn(browser: Any, site: Path) -> None:
     pages = [page for page in site.rglob("*.html") if "<math" in page.read_text("utf-8")]
+    assert len(pages) > 20
     for page in pages[:5]:
         show(browser, page.as_uri())
         first = browser.find_element("css selector", "math")

@@ -11,6 +11,7 @@ from docs.extensions.drawing import svg
 
 class Architecture(SphinxDirective):  # type: ignore[misc]
     def run(self) -> list[nodes.Node]:
+        self.env.note_reread()  # the sources may have changed
         return [nodes.raw("", svg(), format="html")]
 
 

@@ -39,6 +39,7 @@ def markdown() -> Iterator[str]:
 
 class CommandLine(SphinxDirective):  # type: ignore[misc]
     def run(self) -> list[nodes.Node]:
+        self.env.note_reread()  # the sources may have changed
         return self.parse_text_to_nodes("\n".join(markdown()), allow_section_headings=True)
 
 

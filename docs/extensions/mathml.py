@@ -12,9 +12,13 @@ from sphinx.writers.html5 import HTML5Translator
 logger = logging.getLogger(__name__)
 
 
+# In many fonts the sign of a transpose is far higher than a letter.
+TRANSPOSE = ("<mi>⊤</mi>", '<mi mathvariant="normal">T</mi>')
+
+
 def markup(node: nodes.math | nodes.math_block, *, as_block: bool) -> str:
     try:
-        return tex2mathml(node.astext(), as_block=as_block)
+        return tex2mathml(node.astext(), as_block=as_block).replace(*TRANSPOSE)
     except MathError as error:
         logger.warning("formula %r: %s", node.astext(), error, location=node)
         return ""

@@ -23,11 +23,11 @@ def test_the_ratio_is_the_median_of_the_ratios_of_the_rounds() -> None:
     assert (fit["old ms"], fit["new ms"], fit["quartiles"]) == (1000, 1200, "1.05 to 1.15")
 
 
-def test_a_task_that_only_one_revision_has_is_shown_without_a_verdict() -> None:
+def test_a_new_task_has_no_verdict_and_a_lost_one_fails() -> None:
     (row,) = watch.compare([({"fit": None}, {"fit": 1.0})], ("old", "new"), limit=1.0).rows
     assert row == {"task": "fit", "new ms": 1000}
-    (row,) = watch.compare([({}, {"fit": None})], ("old", "new"), limit=1.0).rows
-    assert row == {"task": "fit", "new ms": None}
+    (row,) = watch.compare([({"fit": 1.0}, {"fit": None})], ("old", "new"), limit=1.0).rows
+    assert row == {"task": "fit", VERDICT: MISS}
 
 
 @pytest.fixture

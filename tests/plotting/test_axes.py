@@ -36,7 +36,7 @@ def test_names_do_not_overlap(n: int, side: str) -> None:
     labels = axis.get_ticklabels()
     assert overlapping(labels) == []
     assert len(labels) == n if n < 50 else 20 < len(labels) < n
-    assert all(len(label.get_text()) < 32 for label in labels)
+    assert all(len(label.get_text()) < 38 for label in labels)
     assert labels[0].get_text().endswith("_$money")
 
 

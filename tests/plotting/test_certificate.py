@@ -11,6 +11,8 @@ from sklearn.exceptions import NotFittedError
 from rowsparse import FStatistic, TopK
 from rowsparse.plotting import CertificateDisplay
 
+from .looking import overlapping
+
 X, Y = load_breast_cancer(return_X_y=True)
 SELECTOR = TopK(3, certify=True, random_state=0).fit(X, Y)
 SECONDS = np.array([0.5, 1.0, 2.0])
@@ -53,6 +55,14 @@ def test_a_long_proof_has_a_logarithmic_axis(first: float, scale: str) -> None:
     assert display.ax_.get_xscale() == scale
     low, high = display.ax_.get_ylim()
     assert high - low > 1e-3
+
+
+def test_times_on_small_axes_do_not_overlap() -> None:
+    _, ax = plt.subplots(figsize=(3, 3))
+    times = np.array([0.105, 0.18, 0.207])
+    CertificateDisplay(times, np.ones(3), np.ones(3), gap=0.0, proven=True).plot(ax)
+    assert len(ax.get_xticklabels()) > 2
+    assert overlapping(ax.get_xticklabels()) == []
 
 
 def test_it_draws_on_given_axes_and_passes_options_on() -> None:

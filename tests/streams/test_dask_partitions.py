@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,13 @@ def test_collections_that_do_not_fit_together(data: Any, error: Any, message: st
         TopK(2).fit(*given)
 
 
+def test_a_partition_with_fewer_columns_than_it_should_have_is_named() -> None:
+    pieces = [X[:60], X[60:, :5]]
+    lazy = [da.from_delayed(dask.delayed(piece), shape=(60, D), dtype=float) for piece in pieces]
+    with pytest.raises(ValueError, match=r"^Partition 1: X has 5 columns, but there must be 9"):
+        TopK(2).fit(da.concatenate(lazy), Y)
+
+
 def test_partitions_that_were_cut_elsewhere_are_named() -> None:
     y = da.from_array(Y, chunks=((30, 20, 40, 30),))
     with pytest.raises(ValueError, match=r"Partition [12]: y has [24]0 samples but X has 30"):
@@ -289,14 +297,14 @@ def test_the_extra_is_named_where_dask_is_missing(monkeypatch: pytest.MonkeyPatc
 @pytest.fixture
 def on_cluster(one_thread: None) -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-        dask.config.set(scheduler=client.get),
-    ):
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with distributed.Client(cluster) as client, dask.config.set(scheduler=client.get):
         yield client
+    # distributed 2024.8 fails to start a killed worker again, and would wait for it for ever.
+    with suppress(TimeoutError):
+        cluster.close(timeout=20)
 
 
 def slowly(block: Any, folder: str) -> Any:

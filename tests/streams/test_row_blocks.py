@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rowsparse import RFS, FStatistic, RowBlocks, StabilitySelection, TopK, TopKCV
+from rowsparse import RPFS, FStatistic, RowBlocks, StabilitySelection, TopK, TopKCV
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((100, 8))
@@ -109,6 +109,6 @@ def test_what_is_no_source_is_refused() -> None:
         StabilitySelection().fit(blocks_of([(X, Y)]), sample_weight=Y)
     with pytest.raises(ValueError, match="come with the RowBlocks"):
         TopKCV(3).fit(blocks_of([(X, Y)]), groups=Y)
-    with pytest.raises(TypeError, match="RFS needs all samples at once"):
-        RFS(2).fit(blocks_of([(X, Y)]), Y)
+    with pytest.raises(TypeError, match="RPFS needs all samples at once"):
+        RPFS(2).fit(blocks_of([(X, Y)]), Y)
     assert repr(blocks_of([])) == "RowBlocks(n_blocks=None, n_passes=0)"

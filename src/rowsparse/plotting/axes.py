@@ -26,7 +26,7 @@ COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#b
 # What stands out, and what stays in the background.
 STRONG, QUIET = "#d62728", "#777777"
 # Letters of a name that are shown.
-_NAME_WIDTH = 30
+_NAME_WIDTH = 36
 # The least size of a name, in points, and the share of its row that it takes.
 _LEAST_SIZE, _LINE = 5.0, 0.8
 # Inches for a row of a picture and for the rest of it, and the greatest height.

@@ -147,6 +147,7 @@ class CertificateDisplay:
             axes.set_xscale("log")
         else:
             axes.set_xlim(0.0, 1.06 * self.seconds[-1])
+            axes.locator_params(axis="x", nbins=5)
         low, high = float(np.min(bounds)), float(np.max(self.objectives))
         # A bound that is tight from the start would otherwise show nothing but rounding.
         air = max(0.06 * (high - low), _LEAST_AIR * abs(high))

@@ -106,7 +106,10 @@ class SelectionDisplay:
         check_number("max_features", max_features, low=1, integer=True, optional=True)
         kind = type(estimator).__name__
         if getattr(estimator, "scores_", None) is None:
-            raise ValueError(f"{kind} has no scores_ to draw: StabilityDisplay draws frequencies.")
+            raise ValueError(
+                f"{kind} has no scores_ to draw: take a selector that scores its features, or "
+                "StabilityDisplay for frequencies."
+            )
         order = strongest_first(estimator)[:max_features]
         every = feature_names(estimator, support.size)
         display = cls(

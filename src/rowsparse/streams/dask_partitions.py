@@ -27,15 +27,19 @@ __all__ = [
 
 
 class Partition(NamedTuple):
-    """Some rows, not computed: the pieces of X, y and the weights, each split by columns."""
+    """Some rows, not computed: the pieces of X, y and the weights, each split by columns.
+
+    ``n_columns`` is how many columns X has to have, where that is known.
+    """
 
     X: list[Any]
     y: list[Any]
     sample_weight: list[Any] | None
+    n_columns: int | None
 
     def compute(self) -> Block:
         """The rows, in this process."""
-        return _block(*needed_module("dask", "dask").compute(*self))
+        return _block(*needed_module("dask", "dask").compute(*self[:3]))
 
 
 def is_dask(value: Any) -> bool:
@@ -60,7 +64,8 @@ def dask_partitions(X: Any, y: Any, sample_weight: Any) -> list[Partition]:
                 "same partitions of rows."
             )
     weights = pieces[2] if sample_weight is not None else [None] * len(pieces[0])
-    return [Partition(*parts) for parts in zip(pieces[0], pieces[1], weights, strict=True)]
+    width = None if _is_delayed(X) or np.isnan(X.shape[1]) else int(X.shape[1])
+    return [Partition(*parts, width) for parts in zip(pieces[0], pieces[1], weights, strict=True)]
 
 
 def aggregate_partitions(
@@ -122,10 +127,15 @@ def selected_columns(X: Any, support: Mask, names: NDArray[Any] | None) -> Any:
 
 
 # The names of these four are those of the tasks on the dashboard of dask.
-def partition_statistics(add: Any, number: int, X: Any, y: Any, sample_weight: Any) -> Any:
+def partition_statistics(
+    add: Any, number: int, X: Any, y: Any, sample_weight: Any, n_columns: int | None
+) -> Any:
     """The state of one partition."""
     try:
-        return add(None, _block(X, y, sample_weight), number)
+        block = _block(X, y, sample_weight)
+        if n_columns is not None and block.X.shape[1] != n_columns:
+            raise ValueError(f"X has {block.X.shape[1]} columns, but there must be {n_columns}.")
+        return add(None, block, number)
     except (TypeError, ValueError) as error:
         raise in_block(number, error, "Partition") from None
 

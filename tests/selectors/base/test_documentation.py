@@ -40,6 +40,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "TopKCV": [{"rule": "ebic", "clip": 2.0}],
     "ConcreteAutoencoder": [{"target": "y"}],
 }
+# Settings with which selectors without fit_moments take blocks of rows.
+STREAMED: dict[str, dict[str, Any]] = {"RFS": {"gamma": 1.0}}
 QUICK: dict[str, dict[str, Any]] = {
     "TopKCV": {"k_max": 2, "cv": 2},
     "StabilitySelection": {"selector": TopK(2), "n_subsamples": 2},
@@ -71,8 +73,9 @@ def fits(cls: type) -> list[Any]:
     if fast is None:
         fast = {"n_features_to_select": 2} | FAST.get(cls.__name__.lower(), {})
     fitted = [cls(**fast | more).fit(X, y) for more in ({}, *SETTINGS.get(cls.__name__, []))]
-    if hasattr(cls, "fit_moments"):
-        fitted.append(cls(**fast).fit(RowBlocks(lambda: [(X[i::2], y[i::2]) for i in range(2)])))
+    if hasattr(cls, "fit_moments") or cls.__name__ in STREAMED:
+        blocks = RowBlocks(lambda: [(X[i::2], y[i::2]) for i in range(2)])
+        fitted.append(cls(**fast | STREAMED.get(cls.__name__, {})).fit(blocks))
     if hasattr(cls, "partial_fit"):
         fitted.append(cls(**fast).partial_fit(X, y))
     return fitted

@@ -335,8 +335,9 @@ class WeightedScoreSelector(ScoreSelector):
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
-            Training data. Selectors with ``fit_moments`` also take :class:`RowBlocks` and dask
-            collections, as in :meth:`TopK.fit`.
+            Training data. Selectors with ``fit_moments`` also take :class:`RowBlocks`, which
+            bring their own y, and dask arrays and dataframes, with y and weights of the same
+            partitions of rows.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Class labels, 0/1 label indicators (dense or sparse), or numbers, as far as the
             method takes them.

@@ -46,7 +46,8 @@ class NmAPG(LinearSelector):
     {task}
     {class_weight}
     tol : float, default=1e-7
-        Relative change of W at which a stage ends.
+        Relative duality gap of the last refit; in the published variant, the relative change of
+        W at which a stage ends.
     max_iter : int, default=200
         Limit on the iterations of one stage.
 
