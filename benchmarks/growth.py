@@ -86,6 +86,7 @@ def _grown(centre: tuple[int, int, int], at: int, name: str) -> dict[str, Any]:
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
     """One panel for each of n, d and k, log axes, with lines of the fitted exponents."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     figure = Figure(figsize=(9.0, 3.2), layout="constrained")
     for axes, (name, label) in zip(figure.subplots(1, 3, sharey=True), NAMES.items(), strict=True):
@@ -98,6 +99,11 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         axes.set_xlabel(label)
         axes.legend(title="exponent", frameon=False)
         axes.grid(visible=True, which="both", alpha=0.3)
+        for axis in (axes.xaxis, axes.yaxis):
+            few = axis is axes.yaxis or name == "k"  # hardly more than one decade
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+            axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
+            axis.set_minor_formatter(NullFormatter())
     figure.axes[0].set_ylabel("processor seconds")
     figure.savefig(path, dpi=120)
 

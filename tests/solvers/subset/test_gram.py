@@ -110,6 +110,18 @@ def test_rows_are_computed_ahead_only_while_enough_of_them_were_used(guessing):
     assert computed[2] == [6, *range(100, 115)]
 
 
+def test_the_last_rows_that_are_expected_come_one_by_one(guessing):
+    gram, computed = guessing
+    gram._n_expected = 5
+    gram.fetch(3, last_features)
+    gram.fetch(599, last_features)
+    for p in (4, 5, 6):
+        gram.fetch(p, last_features)
+    assert len(computed) == 1
+    gram.fetch(7, lambda count: np.arange(100, 100 + count))  # another start has begun
+    assert computed[1] == [7, *range(100, 115)]
+
+
 def test_rows_that_were_not_guessed_are_right(guessing):
     gram, computed = guessing
     gram.fetch(3, last_features)

@@ -129,6 +129,7 @@ class GramRows:
         # Rows that were computed ahead and not requested yet; how many were, and how often.
         self._guessed: set[int] = set()
         self._hits = self._n_ahead = 0
+        self._n_expected, self._n_fetched = n_expected, 0
         # Several threads may search at once.
         self._lock = Lock()
 
@@ -152,18 +153,21 @@ class GramRows:
         """How many features :meth:`fetch` may ask for; 0 while guesses do not pay."""
         # Of the rows computed last, most are requested later.
         pays = self._hits > _LEAST_HITS * (self._n_ahead - 1)
-        return 2 * _AHEAD if self._guesses and pays else 0
+        too_late = 0 < self._n_expected - self._n_fetched <= _LEAST_HITS
+        return 2 * _AHEAD if self._guesses and pays and not too_late else 0
 
     def fetch(self, p: int, best: Callable[[int], Index]) -> None:
         """Compute row p, together with those of the best features while such guesses pay.
 
         ``best`` gives as many features as it is asked for, the best first.
         """
+        count = self.n_guesses
+        self._n_fetched += 1
         if p in self._kept:
             self._hits += p in self._guessed
             self._guessed.discard(p)
-        elif self.n_guesses:
-            top = best(self.n_guesses).tolist()
+        elif count:
+            top = best(count).tolist()
             ahead = [q for q in top if q != p and q not in self._kept][: _AHEAD - 1]
             self._guessed.update(ahead)
             self._n_ahead += 1
