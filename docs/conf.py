@@ -40,6 +40,8 @@ myst_update_mathjax = False
 
 # By name: True takes the pages of the last build, without new ones.
 autosummary_generate = [str(page) for page in (HERE / "api").glob("*.md")]
+# Beside rowsparse.Stability, on disks for which upper and lower case are the same.
+autosummary_filename_map = {"rowsparse.stability": "rowsparse.stability_function"}
 autosummary_context = {"method_pages": [page.stem for page in (HERE / "methods").glob("*.md")]}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

@@ -15,7 +15,10 @@ import rowsparse
 PAGES = sorted((Path(__file__).parents[1] / "docs" / "api").glob("*.md"))
 # Modules that users do not import from: docs/inside describes them.
 INSIDE = {"deep", "demo", "design", "report", "rows", "selectors", "solvers", "targets", "workflow"}
+# What docs/cli.md imports from, and what these functions return.
+WORKFLOW = ("compare", "model", "path", "results", "select", "settings", "table", "writing")
 PUBLIC = [
+    *(f"rowsparse.workflow.{name}" for name in WORKFLOW),
     "rowsparse",
     *(
         f"rowsparse.{module.name}"
