@@ -159,7 +159,7 @@ def proof_table(results: Results) -> Table:
             if how == "proven":
                 row[method] = f"**{brief(figure)} s**"
             elif figure is not None:
-                row[method] = f"gap {100 * figure:.2g} %"
+                row[method] = f"gap {brief(100 * figure)} %"
             else:
                 row[method] = how
         rows.append(row)
