@@ -57,7 +57,7 @@ def test_fixed_features_stay_and_only_allowed_ones_come_in():
         state.exchange = lambda out, p, done=exchange, to=seen: to.append((out, p)) or done(out, p)
         walk(state, allowed, fixed=2, rng=np.random.default_rng(seed))
         assert state.basis[:2] == [20, 21]
-        assert len(seen) >= 30
+        assert len(seen) >= 120
         assert not {20, 21} & {out for out, _ in seen}
         assert {p for _, p in seen} <= set(np.flatnonzero(allowed)) | started
 
@@ -81,3 +81,16 @@ def test_no_time_is_no_walk():
     rng = np.random.default_rng(0)
     assert walk(state, np.ones(10, dtype=bool), rng=rng, deadline=Deadline(0.0)) == before
     assert state.basis == before
+
+
+def test_a_walk_is_longer_without_a_ridge():
+    X, Y = data(0, n=30, d=40)
+    steps = {}
+    for ridge in (0.0, 1.0):
+        state = local_optimum(X, Y, 4, ridge)
+        seen = []
+        exchange = state.exchange
+        state.exchange = lambda out, p, done=exchange, to=seen: to.append(p) or done(out, p)
+        walk(state, np.ones(40, dtype=bool), rng=np.random.default_rng(0))
+        steps[ridge] = len(seen)
+    assert 30 <= steps[1.0] < 120 <= steps[0.0]

@@ -12,8 +12,9 @@ from rowsparse._arrays import Mask
 from rowsparse._deadline import NO_DEADLINE, Deadline
 from rowsparse.solvers.subset.support import SupportState
 
-# A walk ends after this many steps that led to nothing better.
-_PATIENCE = 30
+# A walk ends after this many steps that led to nothing better: more of them without a ridge, where
+# supports that differ in one feature differ more, and there are more local optima.
+_PATIENCE, _PATIENCE_WITHOUT_RIDGE = 30, 120
 
 
 def walk(
@@ -34,7 +35,8 @@ def walk(
     out_until: dict[int, int] = {}
     in_until: dict[int, int] = {}
     step = last_better = 0
-    while step - last_better < _PATIENCE and not deadline.expired():
+    patience = _PATIENCE if state.problem.ridge > 0 else _PATIENCE_WITHOUT_RIDGE
+    while step - last_better < patience and not deadline.expired():
         step += 1
         may_enter = allowed.copy()
         may_enter[[p for p, until in out_until.items() if until >= step]] = False
