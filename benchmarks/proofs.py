@@ -91,6 +91,7 @@ def _row(data: Data, alpha: float, k: int, limit: float) -> dict[str, Any]:
         keep_on_interrupt=False,
         keep_proof=False,
         monitor=lambda progress: False,
+        search=lambda: (found.support, found.objective),
         n_jobs=None,
     )
     seconds = perf_counter() - start

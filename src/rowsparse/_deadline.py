@@ -21,6 +21,14 @@ class Deadline:
         """Seconds that are left, negative once the deadline has passed; inf without a limit."""
         return float(self._end - perf_counter())
 
+    def share(self, fraction: float) -> Deadline:
+        """A deadline after this fraction of the time that is left.
+
+        >>> Deadline(None).share(0.1).left()
+        inf
+        """
+        return Deadline(fraction * self.left())
+
     def expired(self) -> bool:
         """Whether no time is left."""
         return self.left() <= 0

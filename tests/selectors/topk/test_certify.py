@@ -125,3 +125,44 @@ def test_callback_hears_of_bound_and_nodes_and_can_stop():
     assert selector.n_nodes_ == 5
     assert np.all(np.diff(bounds) >= 0)
     assert selector.lower_bound_ == pytest.approx(bounds[-1])
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_restarts_are_left_out_where_the_first_answer_is_easy_to_prove(loss):
+    X, y = load_wine(return_X_y=True)
+    options = {"alpha": 1.0, "loss": loss, "random_state": 0}
+    proven = TopK(3, certify=True, **options).fit(X, y)
+    plain = TopK(3, **options).fit(X, y)
+    assert proven.status_ == "optimal"
+    assert proven.n_starts_ == 1 < plain.n_starts_
+    assert proven.objective_ == pytest.approx(plain.objective_, rel=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.05])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.filterwarnings("ignore:certify=True proves nothing")
+def test_restarts_are_made_where_little_is_proven(loss, alpha):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 60))
+    y = (X[:, :8].sum(axis=1) + rng.standard_normal(50) > 0).astype(int)
+    options = {"alpha": alpha, "loss": loss, "n_restarts": 5, "random_state": 0}
+    proven = TopK(6, certify=True, time_limit=3.0, **options).fit(X, y)
+    plain = TopK(6, **options).fit(X, y)
+    assert proven.n_starts_ == plain.n_starts_ > 1
+    assert proven.objective_ <= plain.objective_ * (1 + 1e-9)
+
+
+def test_without_restarts_the_search_is_not_repeated(monkeypatch):
+    from rowsparse.selectors.topk import topk as module
+
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((50, 60)), rng.standard_normal(50)
+    searched, calls = module.search, []
+
+    def counted(*args, **options):
+        calls.append(options["n_restarts"])
+        return searched(*args, **options)
+
+    monkeypatch.setattr(module, "search", counted)
+    TopK(6, alpha=0.05, certify=True, time_limit=1.0, n_restarts=0).fit(X, y)
+    assert calls == [0]

@@ -102,8 +102,9 @@ def prove(
     keep_on_interrupt=False,
     monitor=lambda progress: False,
     n_jobs=None,
+    search=None,
 ):
-    """Branch and bound on X and Y as they are."""
+    """Branch and bound on X and Y as they are, with a search in between if one is given."""
     include = np.array(include, dtype=np.intp)
     keep = np.setdiff1d(np.arange(X.shape[1]), exclude)
     problem = candidates(X, Y, ridge, keep)
@@ -112,7 +113,7 @@ def prove(
         problem = problem.with_diagonal(diagonal)
     if start is None:
         start = np.concatenate([include, np.setdiff1d(keep, include)])[:k]
-    return BranchAndBound(
+    tree = BranchAndBound(
         problem,
         start,
         value_of(X, Y, start, ridge),
@@ -123,7 +124,8 @@ def prove(
         refit=lambda S: value_of(X, Y, S, ridge),
         monitor=monitor,
         n_jobs=n_jobs,
-    ).run()
+    )
+    return tree.run() if search is None else tree.run_or_search(search)
 
 
 def is_closed(proof, gap_tol=1e-6):

@@ -12,7 +12,7 @@ from rowsparse.design import make_design
 from rowsparse.solvers.proof import candidates as module
 from rowsparse.solvers.subset.exchange import forward
 
-from .problems import best_choice, is_closed, prove, random_problem, random_ridge
+from .problems import best_choice, is_closed, prove, random_problem, random_ridge, value_of
 
 
 @settings(max_examples=200, deadline=None)
@@ -135,3 +135,81 @@ def test_known_optima_of_five_features_are_proven(benchmark_data, name, alpha, o
     proof = prove(X, Y, 5, ridge, start=start, deadline=Deadline(60.0))
     assert is_closed(proof)
     assert proof.objective == pytest.approx(optimum, abs=6e-5)
+
+
+def hard_problem():
+    """A problem whose proof takes hundreds of nodes from a poor start, and its best choice."""
+    rng = np.random.default_rng(1)
+    X, Y = rng.standard_normal((40, 30)), rng.standard_normal((40, 2))
+    return X, Y, prove(X, Y, 5, 2.0).support
+
+
+def test_the_search_in_between_is_left_out_if_a_few_nodes_are_enough():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((200, 12))
+    Y = X[:, :3] @ np.ones((3, 1))
+
+    def search():
+        raise AssertionError
+
+    proof = prove(X, Y, 3, 1.0, search=search)
+    assert is_closed(proof)
+    assert tuple(proof.support) == (0, 1, 2)
+
+
+@pytest.mark.parametrize("better", [True, False])
+def test_the_search_in_between_is_used_once_and_only_if_it_is_better(better):
+    X, Y, best = hard_problem()
+    plain, calls = prove(X, Y, 5, 2.0), []
+
+    def search():
+        calls.append(1)
+        support = best[::-1] if better else np.arange(25, 30)
+        return support, value_of(X, Y, support, 2.0)
+
+    proof = prove(X, Y, 5, 2.0, search=search)
+    assert calls == [1]
+    assert is_closed(proof)
+    np.testing.assert_array_equal(proof.support, best)
+    assert proof.nodes <= plain.nodes if better else proof.nodes == plain.nodes
+
+
+def test_nothing_is_searched_when_time_is_up_or_the_monitor_stops():
+    X, Y, _ = hard_problem()
+
+    def search():
+        raise AssertionError
+
+    late = prove(X, Y, 5, 2.0, search=search, deadline=Deadline(0.0))
+    stopped = prove(X, Y, 5, 2.0, search=search, monitor=lambda progress: progress.nodes >= 3)
+    assert late.stopped
+    assert stopped.stopped
+    assert not is_closed(stopped)
+
+
+def test_the_search_has_most_of_the_time():
+    rng = np.random.default_rng(1)
+    X, Y = rng.standard_normal((60, 400)), rng.standard_normal((60, 3))
+    deadline, left = Deadline(2.0), []
+
+    def search():
+        left.append(deadline.left())
+        return np.arange(10), value_of(X, Y, np.arange(10), 1.0)
+
+    proof = prove(X, Y, 10, 1.0, search=search, deadline=deadline)
+    assert 0.5 < left[0] < 2.0
+    assert proof.stopped
+    assert 0 < proof.lower_bound < proof.objective
+
+
+def test_ctrl_c_in_the_search_keeps_what_is_proven_if_asked_to():
+    X, Y, _ = hard_problem()
+
+    def search():
+        raise KeyboardInterrupt
+
+    kept = prove(X, Y, 5, 2.0, search=search, keep_on_interrupt=True)
+    assert kept.stopped
+    assert 0 < kept.lower_bound < kept.objective
+    with pytest.raises(KeyboardInterrupt):
+        prove(X, Y, 5, 2.0, search=search)

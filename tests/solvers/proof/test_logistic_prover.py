@@ -21,6 +21,7 @@ def proven(X, Y, k, ridge, omega=None, intercept=True, *, include=(), exclude=()
     objective = loss.fit(X[:, start], ridge=max(ridge, 1e-9), tol=1e-12).objective
     given_options = {"gap_tol": 1e-6, "keep_on_interrupt": False, "keep_proof": False}
     given_options |= {"monitor": lambda progress: False, "n_jobs": None, "deadline": NO_DEADLINE}
+    given_options |= {"search": lambda: (start, objective)}
     return certify_logistic(
         loss,
         k,

@@ -19,12 +19,14 @@ def certified(X, Y, k, ridge, *, include=NONE, exclude=NONE, deadline=NO_DEADLIN
     start = np.concatenate([include, keep])[:k].astype(np.intp)
     settings = {"gap_tol": 1e-6, "keep_on_interrupt": False, "keep_proof": False, "n_jobs": None}
     settings |= {"monitor": lambda progress: False} | options
+    value = value_of(X, Y, start, max(ridge, 1e-12))
+    settings = {"search": lambda: (start, value)} | settings
     return certify(
         make_design(X, center=False, scale=False)[0],
         Y,
         k,
         start,
-        value_of(X, Y, start, max(ridge, 1e-12)),
+        value,
         ridge=ridge,
         include=np.asarray(include, dtype=np.intp),
         exclude=np.asarray(exclude, dtype=np.intp),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from rowsparse._arrays import Index
 from rowsparse._deadline import Deadline
 from rowsparse.certificate import Proof, ProofProblem
 from rowsparse.selectors.base.messages import warn_user
@@ -23,10 +25,30 @@ from rowsparse.solvers.solution import relative_gap
 from rowsparse.solvers.subset.logistic import with_logistic_support
 from rowsparse.solvers.subset.search import SearchResult, with_support
 
+# A search with so many restarts.
+Search = Callable[[int], SearchResult]
+
+
+@dataclass
+class _BestSearch:
+    """The best result of searches: of one start, and if it is called of ``n_restarts`` more."""
+
+    search: Search
+    n_restarts: int
+    result: SearchResult
+
+    def __call__(self) -> tuple[Index, float]:
+        if self.n_restarts:
+            restarted = self.search(self.n_restarts)
+            # A deadline may have cut it short.
+            if restarted.objective <= self.result.objective:
+                self.result = restarted
+        return self.result.support, self.result.objective
+
 
 @dataclass(frozen=True)
 class Certification:
-    """Proves what is asked for of the result of a search.
+    """Searches, and proves what is asked for of the result.
 
     ``deadline`` is that of search and proof together, and ``keep_on_interrupt`` says whether
     Ctrl-C ends the proof with what it has; the others are parameters of
@@ -38,6 +60,7 @@ class Certification:
     standardize: bool
     clip: float | None
     class_weight: Any
+    n_restarts: int
     certify: bool
     keep_proof: bool
     gap_tol: float
@@ -47,14 +70,14 @@ class Certification:
     history: ProofHistory = field(default_factory=ProofHistory)
 
     def of_squared(
-        self, problem: LinearProblem, asked: Constraints, ridge: float, result: SearchResult
+        self, problem: LinearProblem, asked: Constraints, ridge: float, search: Search
     ) -> tuple[SearchResult, dict[str, Any]]:
         """The result, improved if a proof found better, and what is proven of it."""
         if not self.certify:
-            return result, no_proof(result.objective)
-        found = result.support, result.objective
-        options = self._options(problem, asked)
-        self.history.record(result.objective, 0.0, 0)
+            return self._unproven(search)
+        best = self._first(search)
+        found = best.result.support, best.result.objective
+        options = self._options(problem, asked, best)
         proof = certify(problem.design, problem.Y, problem.k, *found, ridge=ridge, **options)
         if proof.lower_bound == 0.0 < proof.objective and ridge == 0.0 and not proof.nodes:
             warn_user(
@@ -62,6 +85,7 @@ class Certification:
                 "samples or dependent columns, and too many choices to try them all; take "
                 "alpha > 0."
             )
+        result = best.result
         if not np.array_equal(proof.support, result.support):
             result = with_support(result, problem.design, problem.Y, proof.support, ridge=ridge)
         return result, self._proven(problem, asked, result, proof)
@@ -72,24 +96,37 @@ class Certification:
         asked: Constraints,
         loss: LogisticLoss,
         ridge: float,
-        result: SearchResult,
+        search: Search,
     ) -> tuple[SearchResult, dict[str, Any]]:
         """As :meth:`of_squared`, for the logistic loss."""
         if not self.certify:
-            return result, no_proof(result.objective)
-        found = result.support, result.objective
-        options = self._options(problem, asked)
-        self.history.record(result.objective, 0.0, 0)
+            return self._unproven(search)
+        best = self._first(search)
+        found = best.result.support, best.result.objective
+        options = self._options(problem, asked, best)
         proof = certify_logistic(loss, problem.k, *found, ridge=ridge, **options)
         if ridge == 0.0 < proof.objective:
             warn_user(
                 "certify=True proves nothing with loss='logistic' and no ridge; take alpha > 0."
             )
+        result = best.result
         if not np.array_equal(proof.support, result.support):
             result = with_logistic_support(result, loss, proof.support, ridge=ridge)
         return result, self._proven(problem, asked, result, proof)
 
-    def _options(self, problem: LinearProblem, asked: Constraints) -> dict[str, Any]:
+    def _unproven(self, search: Search) -> tuple[SearchResult, dict[str, Any]]:
+        result = search(self.n_restarts)
+        return result, no_proof(result.objective)
+
+    def _first(self, search: Search) -> _BestSearch:
+        """One start alone: what is easy to prove needs no others."""
+        best = _BestSearch(search, self.n_restarts, search(0))
+        self.history.record(best.result.objective, 0.0, 0)
+        return best
+
+    def _options(
+        self, problem: LinearProblem, asked: Constraints, best: _BestSearch
+    ) -> dict[str, Any]:
         """What the provers of all losses take."""
 
         def monitor(p: ProofProgress) -> bool:
@@ -104,6 +141,7 @@ class Certification:
             "keep_proof": self.keep_proof,
             "keep_on_interrupt": self.keep_on_interrupt,
             "monitor": monitor,
+            "search": best,
             "n_jobs": self.n_jobs,
         }
 

@@ -15,6 +15,7 @@ from rowsparse.selectors.topk.solution import solution_of
 from rowsparse.solvers.losses.logistic import LogisticLoss, VaryingLabels
 from rowsparse.solvers.solution import Solution
 from rowsparse.solvers.subset.logistic import search_logistic
+from rowsparse.solvers.subset.search import SearchResult
 
 # Share of the objective of no features below which labels are separated.
 _SEPARATED = 1e-6
@@ -46,31 +47,33 @@ def solve_logistic(
     asked: Constraints,
     *,
     alpha: float,
-    n_restarts: int,
     seed: int,
     certification: Certification,
 ) -> Solution:
     """The search with the logistic loss, and its proof; ``alpha`` is that of the user."""
     loss, labels = logistic_loss(problem)
     ridge = float(problem.scaled("alpha", alpha) * problem.n_samples)
-    result = search_logistic(
-        loss,
-        problem.k,
-        ridge=ridge,
-        include=asked.include,
-        exclude=asked.exclude,
-        groups=asked.groups,
-        n_restarts=n_restarts,
-        seed=seed,
-        n_jobs=certification.n_jobs,
-        deadline=certification.deadline,
-        monitor=problem.monitor,
-    )
+
+    def searched(n_restarts: int) -> SearchResult:
+        return search_logistic(
+            loss,
+            problem.k,
+            ridge=ridge,
+            include=asked.include,
+            exclude=asked.exclude,
+            groups=asked.groups,
+            n_restarts=n_restarts,
+            seed=seed,
+            n_jobs=certification.n_jobs,
+            deadline=certification.deadline,
+            monitor=problem.monitor,
+        )
+
+    result, proven = certification.of_logistic(problem, asked, loss, ridge, searched)
     if alpha == 0 and result.objective <= _SEPARATED * loss.at_zero:
         warn_user(
             f"{problem.k} features separate the classes perfectly with alpha=0, and so may "
             "others: the coefficients have no limit and the choice is arbitrary; take alpha > 0."
         )
-    result, proven = certification.of_logistic(problem, asked, loss, ridge, result)
     V, b = labels.expand(result.V, result.b)
     return solution_of(replace(result, V=V, b=b), proven)

@@ -73,9 +73,10 @@ class TopK(FromMoments, LinearSelector):
     certify : bool, default=False
         Whether to prove how far from the least objective the answer can be, by branch and
         bound; a better choice that turns up on the way is taken. For the squared and the
-        logistic loss. Without a ridge (``alpha=0``) there is no bound for the logistic loss,
-        and for the squared loss only with more samples than columns none of which depend on
-        each other, or with few columns.
+        logistic loss. The proof begins after the first start, and where a few subproblems
+        complete it, the others are left out. Without a ridge (``alpha=0``) there is no bound
+        for the logistic loss, and for the squared loss only with more samples than columns
+        none of which depend on each other, or with few columns.
     keep_proof : bool, default=False
         Whether ``proof_`` keeps every step of the proof, a few KB each, so that
         :func:`rowsparse.certificate.verify` can check all of it.
@@ -256,7 +257,6 @@ class TopK(FromMoments, LinearSelector):
                 problem,
                 asked,
                 alpha=alpha,
-                n_restarts=self.n_restarts,
                 seed=int(generator(self.random_state).integers(2**31)),
                 certification=certification,
             )
@@ -291,22 +291,27 @@ class TopK(FromMoments, LinearSelector):
         certification: Certification,
     ) -> Solution:
         """The search on centred and weighted data, with the ridge in the units of the design."""
-        result = search(
-            problem.design,
-            problem.Y,
-            problem.k,
-            ridge=ridge,
-            include=asked.include,
-            exclude=asked.exclude,
-            groups=asked.groups,
-            n_restarts=self.n_restarts,
-            seed=int(generator(self.random_state).integers(2**31)),
-            n_jobs=self.n_jobs,
-            deadline=certification.deadline,
-            monitor=problem.monitor,
-        )
+        seed = int(generator(self.random_state).integers(2**31))
+
+        def searched(n_restarts: int) -> SearchResult:
+            return search(
+                problem.design,
+                problem.Y,
+                problem.k,
+                ridge=ridge,
+                include=asked.include,
+                exclude=asked.exclude,
+                groups=asked.groups,
+                n_restarts=n_restarts,
+                seed=seed,
+                n_jobs=self.n_jobs,
+                deadline=certification.deadline,
+                monitor=problem.monitor,
+            )
+
+        result, proven = certification.of_squared(problem, asked, ridge, searched)
         self._warn_if_perfect(problem, result, ridge)
-        return solution_of(*certification.of_squared(problem, asked, ridge, result))
+        return solution_of(result, proven)
 
     def _certification(self, loss: str, alpha: float) -> Certification:
         return Certification(
@@ -315,6 +320,7 @@ class TopK(FromMoments, LinearSelector):
             standardize=self.standardize,
             clip=self.clip,
             class_weight=self.class_weight,
+            n_restarts=self.n_restarts,
             certify=self.certify,
             keep_proof=self.keep_proof,
             gap_tol=self.gap_tol,

@@ -12,7 +12,7 @@ import heapq
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,8 @@ from rowsparse.solvers.proof.workers import WorkerPool
 # A round takes 1 / _OPEN_PER_TASK of the open nodes, at most _MAX_TASKS. With that many tasks each
 # expands up to _NODES_PER_TASK nodes, with fewer tasks one.
 _OPEN_PER_TASK, _MAX_TASKS, _NODES_PER_TASK = 8, 32, 4
+# Before a search for a better choice, so many nodes and this share of the time are for a proof.
+_NODES_BEFORE_SEARCH, _SHARE_BEFORE_SEARCH = 32, 0.1
 # Seconds after which starting worker processes pays.
 _SECONDS_BEFORE_WORKERS = 1.0
 
@@ -146,6 +148,7 @@ class BranchAndBound:
 
         After ``max_nodes`` nodes it pauses; another call resumes it.
         """
+        self._stopped = False
         try:
             with one_blas_thread(), self._workers:
                 while self._has_work() and self.nodes < max_nodes:
@@ -168,6 +171,29 @@ class BranchAndBound:
             not self._has_work(),
             self._stopped,
         )
+
+    def run_or_search(
+        self, search: Callable[[], tuple[Index, float]], max_nodes: float = np.inf
+    ) -> BranchAndBoundResult:
+        """As :meth:`run`; if a few nodes do not close the gap, ``search`` for a better choice.
+
+        It returns a choice and its objective. Most problems that are easy to prove are closed
+        without it, and on others its result makes the tree smaller.
+        """
+        whole, self._deadline = self._deadline, self._deadline.share(_SHARE_BEFORE_SEARCH)
+        found = self.run(min(max_nodes, _NODES_BEFORE_SEARCH))
+        out_of_time, self._deadline = self._deadline.expired(), whole
+        if found.complete or whole.expired() or (found.stopped and not out_of_time):
+            return found
+        try:
+            support, objective = search()
+        except KeyboardInterrupt:
+            if not self._keep_on_interrupt:
+                raise
+            return replace(found, stopped=True)
+        if objective < self.objective:
+            self.support, self.objective = np.sort(support), objective
+        return self.run(max_nodes)
 
     @property
     def lower_bound(self) -> float:

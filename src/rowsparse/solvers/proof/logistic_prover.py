@@ -33,6 +33,7 @@ def certify_logistic(
     keep_on_interrupt: bool,
     keep_proof: bool,
     monitor: Callable[[ProofProgress], bool],
+    search: Callable[[], tuple[Index, float]],
     n_jobs: int | None,
 ) -> ProverResult:
     """Prove that a support is the best one, find a better one, or bound what is missing.
@@ -45,7 +46,7 @@ def certify_logistic(
         Weight of ||W||_F^2 / 2. Without one nothing can be proven.
     k, support, objective, include, exclude, gap_tol, deadline, keep_on_interrupt, keep_proof
         As in :func:`rowsparse.solvers.proof.prover.certify`.
-    monitor, n_jobs
+    monitor, search, n_jobs
         Likewise.
 
     Returns
@@ -55,11 +56,10 @@ def certify_logistic(
     """
     d = loss.design.shape[1]
     problem = SelectionProblem(np.setdiff1d(np.arange(d), exclude), k, include)
-    result = ProverResult(
-        np.sort(support), objective, 0.0, 0.0, 0, [Step(Kind.OPEN)], problem, None
-    )
     if ridge == 0 or loss.Y.shape[1] == 0:
-        return result
+        support, objective = search()
+        nothing = [Step(Kind.OPEN)]
+        return ProverResult(np.sort(support), objective, 0.0, 0.0, 0, nothing, problem, None)
 
     def refit(choice: Index) -> float:
         columns = loss.design.double_columns(choice)
@@ -78,8 +78,14 @@ def certify_logistic(
             refit=refit,
             monitor=monitor,
             n_jobs=n_jobs,
-        ).run()
-    result.support, result.objective = found.support, found.objective
-    result.lower_bound, result.root_bound = found.lower_bound, found.root_bound
-    result.nodes, result.steps = found.nodes, found.steps
-    return result
+        ).run_or_search(search)
+    return ProverResult(
+        found.support,
+        found.objective,
+        found.lower_bound,
+        found.root_bound,
+        found.nodes,
+        found.steps,
+        problem,
+        None,
+    )

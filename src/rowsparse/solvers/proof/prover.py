@@ -112,6 +112,7 @@ class Prover:
     keep_on_interrupt: bool
     keep_proof: bool
     monitor: Callable[[ProofProgress], bool]
+    search: Callable[[], tuple[Index, float]]
     n_jobs: int | None
     nodes: int = 0
     known_bound: float = 0.0
@@ -123,9 +124,10 @@ class Prover:
         with one_blas_thread():
             diagonal = uniform_diagonal(candidates, asked.k, asked.include)
         if self.ridge == 0 and diagonal is None:
+            self.support, self.objective = self.search()
             return self._enumerated() or self._result(0.0, [Step(Kind.OPEN)])
         first = self._branch_and_bound(candidates, diagonal)
-        found = first.run(max_nodes=nodes_before_climbing(candidates))
+        found = first.run_or_search(self.search, max_nodes=nodes_before_climbing(candidates))
         proof = self._concluded(found, diagonal)
         try:
             if not found.complete and not found.stopped:
@@ -252,6 +254,7 @@ def certify(
     keep_on_interrupt: bool,
     keep_proof: bool,
     monitor: Callable[[ProofProgress], bool],
+    search: Callable[[], tuple[Index, float]],
     n_jobs: int | None,
 ) -> ProverResult:
     """Prove that a support is the best one, find a better one, or bound what is missing.
@@ -273,6 +276,9 @@ def certify(
         Gap, relative to the objective, at which the proof is complete.
     keep_proof : bool
         Whether all steps of the proof are recorded.
+    search : callable
+        Returns a choice that is as good or better, and its objective; called once, unless the
+        first one is proven by a few nodes.
     deadline, keep_on_interrupt, monitor, n_jobs
         As in :class:`rowsparse.solvers.proof.branch.BranchAndBound`.
 
@@ -293,6 +299,7 @@ def certify(
         keep_on_interrupt,
         keep_proof,
         monitor,
+        search,
         n_jobs,
     )
     # A bound that overflows is discarded where it is computed.
