@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_selection import RFE, f_classif
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC
 
 from benchmarks.certificate import Array
 from benchmarks.data import Data, for_each
+from benchmarks.peers.selectors import make_peer
 from benchmarks.tables import VERDICT, Table, verdict
 from rowsparse import CDLSR, RFS, RPFS, LpInf, NmAPG, TopK
+from rowsparse.evaluation import select_for_each
 
 SETS = ("srbct", "glioma", "allaml", "leu", "lung", "prostate_ge", "yale")
 QUICK_SETS = ("srbct", "leu")
@@ -30,9 +30,15 @@ FOLDS = 5
 DEFAULT, OTHER = "TopK 0.5", "TopK 2"
 # Left out unless asked for: seconds to minutes a selection.
 SLOW = ("LpInf",)
-# RFE drops shares of all features down to this many, then so many at a time.
-RFE_LAST, RFE_STEP = 200, 5
-TREES = 500
+# Other packages by the names of the table: as in the league.
+PEERS = {
+    "F": "sklearn-f",
+    "RFE": "sklearn-rfe",
+    "l1 logistic": "sklearn-l1",
+    "forest": "sklearn-forest",
+    "fastcan": "fastcan",
+    "abess": "abess",
+}
 
 Classes = NDArray[np.intp]
 Supports = dict[int, NDArray[np.intp]]
@@ -42,53 +48,26 @@ Select = Callable[[Array, Classes], Supports]
 # ---------------------------------------------------------------------------- the methods
 def methods(slow: bool) -> dict[str, Select]:
     """Every method as a function from standardised data and classes to supports, one for each k."""
-    chosen: dict[str, Select] = {
-        DEFAULT: partial(_each_size, partial(_selector, partial(TopK, alpha=0.5, random_state=0))),
-        OTHER: partial(_each_size, partial(_selector, partial(TopK, alpha=2.0, random_state=0))),
-        "RFS": partial(_each_size, partial(_selector, RFS)),
-        "CDLSR": partial(_each_size, partial(_selector, partial(CDLSR, random_state=0))),
-        "RPFS": partial(_each_size, partial(_selector, RPFS)),
-        "NmAPG": partial(_each_size, partial(_selector, NmAPG)),
-        "LpInf": partial(_each_size, partial(_selector, LpInf)),
-        "F": partial(_first, _by_f),
-        "RFE": partial(_first, _by_rfe),
-        "forest": partial(_first, _by_forest),
+    chosen: dict[str, Any] = {
+        DEFAULT: TopK(alpha=0.5),
+        OTHER: TopK(alpha=2.0),
+        "RFS": RFS(),
+        "CDLSR": CDLSR(),
+        "RPFS": RPFS(),
+        "NmAPG": NmAPG(),
+        "LpInf": LpInf(),
+        **{label: make_peer(name) for label, name in PEERS.items()},
     }
-    return {name: select for name, select in chosen.items() if slow or name not in SLOW}
+    return {
+        name: partial(_supports, selector)
+        for name, selector in chosen.items()
+        if slow or name not in SLOW
+    }
 
 
-def _each_size(
-    select: Callable[[int, Array, Classes], NDArray[np.intp]], X: Array, y: Classes
-) -> Supports:
-    return {k: select(k, X, y) for k in SIZES}
-
-
-def _selector(kind: Callable[[int], Any], k: int, X: Array, y: Classes) -> NDArray[np.intp]:
-    return np.asarray(kind(k).fit(X, y).get_support(indices=True))
-
-
-def _first(order: Callable[[Array, Classes], NDArray[np.intp]], X: Array, y: Classes) -> Supports:
-    """The first k of one ranking."""
-    ranked = order(X, y)
-    return {k: ranked[:k] for k in SIZES}
-
-
-def _by_f(X: Array, y: Classes) -> NDArray[np.intp]:
-    """As SelectKBest(f_classif) has it; constant columns last."""
-    return np.argsort(-np.nan_to_num(f_classif(X, y)[0], nan=-1.0), kind="stable")
-
-
-def _by_rfe(X: Array, y: Classes) -> NDArray[np.intp]:
-    """Two stages, because RFE takes its share of all features, however few are left."""
-    first = RFE(LinearSVC(), n_features_to_select=min(RFE_LAST, X.shape[1]), step=0.05).fit(X, y)
-    kept = np.flatnonzero(first.support_)
-    last = RFE(LinearSVC(), n_features_to_select=min(SIZES), step=RFE_STEP).fit(X[:, kept], y)
-    return kept[np.argsort(last.ranking_, kind="stable")]
-
-
-def _by_forest(X: Array, y: Classes) -> NDArray[np.intp]:
-    forest = RandomForestClassifier(TREES, random_state=0).fit(X, y)
-    return np.argsort(-forest.feature_importances_, kind="stable")
+def _supports(selector: Any, X: Array, y: Classes) -> Supports:
+    found = select_for_each(selector, X, y, ks=SIZES, seed=0)
+    return {k: selection.support for k, selection in found.items()}
 
 
 # ----------------------------------------------------------------------------- the folds
@@ -179,8 +158,9 @@ def _summary(
         f"{n_sets} sets; rank 1 is the best of {len(names)}, ties share their mean rank. The "
         f"verdict compares {DEFAULT} with the methods that are not TopK. "
         f"s: mean seconds of a fold for the selections at all of k = {', '.join(map(str, SIZES))}. "
-        f"F: the F-score. RFE: LinearSVC, 5 % of all features at a time to {RFE_LAST}, then "
-        f"{RFE_STEP} at a time. Forest: importances of {TREES} trees."
+        "F: the F-score. RFE: LinearSVC, a tenth of the remaining features at a time. l1 logistic: "
+        "C = 1, and what larger C add where that leaves fewer than k. Forest: importances of 100 "
+        "trees. fastcan, abess (logistic): their defaults."
     )
     if not n_sets:
         return summary

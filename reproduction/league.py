@@ -11,11 +11,22 @@ from sklearn.model_selection import cross_validate, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks import clipping, losses
 from benchmarks.peers.selectors import PEERS
 from reproduction.accuracy import accuracy_tasks, classifiers, judged_curve
-from reproduction.declare import Contender, Declaration, Experiment, Paper, Row, RunTask, Size
-from reproduction.league_page import page_context
-from reproduction.league_scores import DEEP, JUDGES, REFERENCE, label
+from reproduction.declare import Contender, Experiment, Paper, Row, RunTask, Size
+from reproduction.league_page import gains, page_context, titles
+from reproduction.league_scores import (
+    BRIEF,
+    DECLARED,
+    DEEP,
+    JUDGES,
+    REFERENCE,
+    SLOW,
+    VARIANTS,
+    Scores,
+    label,
+)
 from rowsparse._arrays import Array
 from rowsparse.datasets import list_datasets, load
 from rowsparse.evaluation import SelectionCurve, folds
@@ -23,29 +34,40 @@ from rowsparse.selectors import list_selectors
 
 KS = (5, 10, 20, 40, 80)
 FOLDS = 5
-DECLARED = Declaration("league")
 SETTINGS: dict[str, dict[str, Any]] = DECLARED.table("settings")
-SLOW = DECLARED.table("slow")["methods"]
+# Variants of TopK: the sets by which their settings were chosen, and those kept back to check.
+USES = {
+    "topk-logistic": (losses.CHOICE, losses.CHECK),
+    "topk-clip": tuple(
+        clipping.TEXT[part] + clipping.OTHERS[part] for part in ("choice", "kept back")
+    ),
+}
 STANDARD, FULL = DECLARED.size("standard"), DECLARED.size("full")
 
 
+# The kind of targets of each experiment.
+KINDS = {"classes": "classification", "labels": "multilabel"}
+
+
 def contenders_for(kind: str) -> dict[str, Contender]:
-    """The rows of the table: the selectors of the registry, then the peers."""
+    """The rows of the table: the selectors of the registry, variants of TopK, then the peers."""
     peers = [name for name, (_, kinds) in PEERS.items() if kind in kinds]
-    return {
+    plain = {
         name: Contender(name, label(name), SETTINGS.get(name, {}))
         for name in [*list_selectors(kind), *peers]
     }
+    return {**plain, **VARIANTS}
 
 
-def _tasks(experiment: str, kind: str, size: Size) -> list[RunTask]:
+def _tasks(experiment: str, size: Size) -> list[RunTask]:
+    kind = KINDS[experiment]
     choices = {**STANDARD.options, **size.options}
     repeats = size.repeats
     if kind == "multilabel":
         choices["samples"] = choices["label_samples"]
         repeats = min(repeats, choices["label_repeats"])
     values = {info.name: info.n_samples * info.n_features for info in list_datasets(kind)}
-    fixed = {name: choices[name] for name in ("samples", "labels", "trees", "fold_limit")}
+    fixed = {name: choices[name] for name in ("samples", "labels", "trees")}
 
     def plan(dataset: str, method: str, protocol: str, repeat: int) -> dict[str, Any] | None:
         slow = method in SLOW and repeat >= choices["slow_repeats"]
@@ -54,7 +76,14 @@ def _tasks(experiment: str, kind: str, size: Size) -> list[RunTask]:
             return None
         forest = repeat < choices["forest_repeats"]
         judges = [name for name in JUDGES if forest or name != "random forest"]
-        return {"ks": list(KS), "estimators": judges, "folds": FOLDS, **fixed}
+        limit = choices["brief_limit" if method in BRIEF else "fold_limit"]
+        return {
+            "ks": list(KS),
+            "estimators": judges,
+            "folds": FOLDS,
+            "fold_limit": limit,
+            **fixed,
+        }
 
     by_size = sorted(values, key=values.__getitem__)
     return accuracy_tasks(experiment, size, by_size, contenders_for(kind), plan, repeats=repeats)
@@ -62,12 +91,12 @@ def _tasks(experiment: str, kind: str, size: Size) -> list[RunTask]:
 
 def class_tasks(size: Size) -> list[RunTask]:
     """One class a sample, on all sets of the catalogue."""
-    return _tasks("classes", "classification", size)
+    return _tasks("classes", size)
 
 
 def label_tasks(size: Size) -> list[RunTask]:
     """Several labels a sample."""
-    return _tasks("labels", "multilabel", size)
+    return _tasks("labels", size)
 
 
 def sample_of(
@@ -164,8 +193,17 @@ def _without_selection(task: RunTask, X: Array, y: Array, kind: str) -> Row:
 def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
     """The settings, and what the rows say."""
     settings = {label(name): params for name, params in SETTINGS.items()}
-    chosen = {"ks": KS, "folds": FOLDS, "settings": settings, "standard": STANDARD.options}
-    return {**chosen, "parts": page_context(rows)}
+    scores = Scores.of(rows.get("classes", []), "accuracy")
+    return {
+        "ks": KS,
+        "folds": FOLDS,
+        "settings": settings,
+        "standard": {"repeats": STANDARD.repeats, **STANDARD.options},
+        "brief": [label(name) for name in BRIEF],
+        "uses": {name: [titles(part) for part in parts] for name, parts in USES.items()},
+        "gains": [line for name, parts in USES.items() for line in gains(scores, name, *parts)],
+        "parts": page_context(rows, {name: contenders_for(kind) for name, kind in KINDS.items()}),
+    }
 
 
 PAPER = Paper(

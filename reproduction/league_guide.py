@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 
 from reproduction.declare import Row
 from reproduction.league_page import time_points
-from reproduction.league_scores import DEEP, Scores, label
+from reproduction.league_scores import BRIEF, Scores, label
 from reproduction.store import read_rows
 from reproduction.tables import markdown_table
 from rowsparse._files import write_whole
@@ -68,7 +68,7 @@ def _by_kind(scores: Scores) -> list[list[str | int]]:
 def _kind(scores: Scores, sets: Sequence[int]) -> tuple[int, int, str]:
     """Number of sets, of methods with a result on all of them, and the best of these."""
     finished = np.asarray(~np.isnan(scores.mean()[list(sets)]).any(axis=0))
-    methods = [at for at in scores.distinct if finished[at] and scores.methods[at] not in DEEP]
+    methods = [at for at in scores.distinct if finished[at] and scores.methods[at] not in BRIEF]
     table = scores.by_block(methods, scores.blocks(sets))
     ranks = rankdata(-table, axis=1).mean(axis=0).tolist()
     names = [scores.methods[at] for at in methods]

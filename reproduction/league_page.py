@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from reproduction.league_scores import JUDGES, OUR_METHOD, Scores, family, label
 from reproduction.tables import DASH, markdown_table, shown
 from rowsparse._arrays import Array
 from rowsparse.datasets import dataset_info
+from rowsparse.evaluation import Comparison
 
 # By experiment: the metric of the rows, what the page calls it, and what its headings begin with.
 METRICS = {
@@ -26,8 +27,10 @@ _MARKS = {"failed": "F", "out of time": "T"}
 _TOLD, _LENGTH = 12, 200
 
 
-def page_context(rows: Mapping[str, list[Row]]) -> list[dict[str, Any]]:
-    """The parts of the page, single-label sets first."""
+def page_context(
+    rows: Mapping[str, list[Row]], contenders: Mapping[str, Iterable[str]]
+) -> list[dict[str, Any]]:
+    """The parts of the page, single-label sets first; ``contenders`` by experiment."""
     parts = []
     for experiment, (metric, word, prefix) in METRICS.items():
         scores = Scores.of(rows.get(experiment, []), metric)
@@ -36,7 +39,7 @@ def page_context(rows: Mapping[str, list[Row]]) -> list[dict[str, Any]]:
             part = {
                 "word": word,
                 "prefix": prefix,
-                "run": run_context(scores),
+                "run": run_context(scores, contenders[experiment]),
                 "troubles": troubles(scores),
                 "ranks": ranks_context(scores, name),
                 "against": against_context(scores),
@@ -48,8 +51,14 @@ def page_context(rows: Mapping[str, list[Row]]) -> list[dict[str, Any]]:
     return parts
 
 
+def titles(datasets: Iterable[str]) -> list[str]:
+    """Titles without commas, to be joined by them."""
+    parts = (dataset_info(name).title.partition(", ") for name in datasets)
+    return [f"{name} ({rest})" if rest else name for name, _, rest in parts]
+
+
 # ------------------------------------------------------------------------------ what was run
-def run_context(scores: Scores) -> dict[str, Any]:
+def run_context(scores: Scores, contenders: Iterable[str] = ()) -> dict[str, Any]:
     """Numbers of sets, methods and repetitions, and what was run less often."""
     sizes = [dataset_info(name) for name in scores.datasets]
     splits: dict[str, set[int]] = {name: set() for name in scores.methods}
@@ -68,6 +77,7 @@ def run_context(scores: Scores) -> dict[str, Any]:
     most = max(map(len, splits.values()), default=0)
     forest = f"{scores.metric}_{JUDGES['random forest']}"
     repetitions = {row["split"] for row in scores.rows}
+    seen = {row["method"] for row in scores.rows}
     judged = {row["split"] for row in scores.rows if row.get(forest) is not None}
     return {
         "methods": len(scores.methods),
@@ -76,16 +86,17 @@ def run_context(scores: Scores) -> dict[str, Any]:
         "features": [f(info.n_features for info in sizes) for f in (min, max)],
         "most": most,
         "fewer": [label(name) for name, found in splits.items() if len(found) < most],
-        "fewer_sets": [dataset_info(d).title for d, found in by_set.items() if len(found) < most],
+        "fewer_sets": titles(d for d, found in by_set.items() if len(found) < most),
         "forest": len(judged) if judged and judged != repetitions else None,
         "repetitions": len(repetitions),
-        "cut": [f"{dataset_info(name).title} {n}" for name, n in cut.items()],
+        "cut": [f"{title} {n}" for title, n in zip(titles(cut), cut.values(), strict=True)],
         "twins": [[label(scores.methods[at]) for at in group] for group in scores.twins],
         "partial": [
-            f"{label(name)} on {int(seen.sum())} of {len(sizes)}"
-            for name, seen in zip(scores.methods, scores.seen.T, strict=True)
-            if not seen.all()
+            f"{label(name)} on {int(where.sum())} of {len(sizes)}"
+            for name, where in zip(scores.methods, scores.seen.T, strict=True)
+            if not where.all()
         ],
+        "never": [label(name) for name in contenders if name not in seen],
         "absent": list(absent),
     }
 
@@ -114,10 +125,36 @@ def troubles(scores: Scores) -> dict[str, Any]:
 
 # ------------------------------------------------------------------------------- mean ranks
 def ranks_context(scores: Scores, name: str) -> dict[str, Any] | None:
-    """Mean ranks over all, by classifier and by k; None if no two sets are complete."""
+    """Mean ranks, and what they are of; None if no two sets are complete."""
     overall = scores.comparison()
     if overall is None:
         return None
+    return {
+        "result": overall,
+        "shared": sum(len(group) > 1 for group in scores.blocks()),
+        "table": rank_table(scores, overall),
+        "sets": len(scores.complete),
+        "unfinished": unfinished_ranks(scores),
+        "common": common_ranks(scores),
+        "picture": Picture(f"{name}-ranks", critical_difference(overall)),
+    }
+
+
+def common_ranks(scores: Scores) -> dict[str, Any] | None:
+    """Mean ranks of slow methods too, on the sets that all have; None if there are few."""
+    common = scores.common()
+    overall = common.comparison()
+    if overall is None or len(common.ranked) == len(scores.ranked):
+        return None
+    return {
+        "result": overall,
+        "sets": titles(common.datasets),
+        "table": rank_table(common, overall),
+    }
+
+
+def rank_table(scores: Scores, overall: Comparison) -> str:
+    """Mean ranks over all, by classifier and by k."""
     columns = {
         "all": scores.mean_ranks(scores.ranked),
         **{judge: scores.mean_ranks(scores.ranked, judge=judge) for judge in JUDGES},
@@ -132,14 +169,7 @@ def ranks_context(scores: Scores, name: str) -> dict[str, Any] | None:
         ]
         title = f"**{label(method)}**" if method == OUR_METHOD else label(method)
         lines.append([title, FAMILIES[family(method)][0], *cells])
-    return {
-        "result": overall,
-        "shared": sum(len(group) > 1 for group in scores.blocks()),
-        "table": markdown_table(["method", "family", *ranks], lines),
-        "sets": len(scores.complete),
-        "unfinished": unfinished_ranks(scores),
-        "picture": Picture(f"{name}-ranks", critical_difference(overall)),
-    }
+    return markdown_table(["method", "family", *ranks], lines)
 
 
 def unfinished_ranks(scores: Scores) -> list[list[Any]]:
@@ -153,6 +183,32 @@ def unfinished_ranks(scores: Scores) -> list[list[Any]]:
             cells = [f"{ranks[name]:.1f}", f"{ranks.get(OUR_METHOD, np.nan):.1f}"]
             lines.append([label(name), len(sets), *cells, len(ranks)])
     return sorted(lines, key=lambda line: float(line[2]) - float(line[3]))
+
+
+def gains(
+    scores: Scores, variant: str, choice: Sequence[str], check: Sequence[str]
+) -> list[list[Any]]:
+    """Points that a variant of TopK gains, by what the sets were used for; nothing without it."""
+    if not {variant, OUR_METHOD} <= set(scores.methods):
+        return []
+    pair = [scores.methods.index(name) for name in (variant, OUR_METHOD)]
+    found: dict[str, list[float]] = {"choice": [], "check": [], "neither": []}
+    for block in scores.blocks():
+        names = {scores.datasets[at] for at in block}
+        use = "choice" if names & {*choice} else "check" if names & {*check} else "neither"
+        ours, plain = scores.by_block(pair, [block])[0]
+        found[use].append(100 * float(ours - plain))
+    return [
+        [
+            label(variant),
+            use,
+            len(own),
+            f"{np.mean(own):+.1f}",
+            f"{np.std(own, ddof=1) / len(own) ** 0.5:.1f}",
+        ]
+        for use, own in found.items()
+        if len(own) > 1
+    ]
 
 
 def against_context(scores: Scores) -> dict[str, Any] | None:

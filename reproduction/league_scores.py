@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from reproduction.declare import Row
+from reproduction.declare import Declaration, Row
 from rowsparse._arrays import Array
 from rowsparse.datasets import dataset_info
 from rowsparse.evaluation import Comparison, compare_over_datasets
@@ -32,12 +32,20 @@ PEER_LABELS = {
     "fastcan": "fastcan",
     "mrmr-selection": "mrmr-selection",
 }
+DECLARED = Declaration("league")
+VARIANTS = DECLARED.contenders("variants")
+# Methods that have less time than the others, and are not ranked with them.
+BRIEF: tuple[str, ...] = tuple(DECLARED.table("brief")["methods"])
+# Methods that a run may leave out on some sets.
+SLOW: tuple[str, ...] = tuple(DECLARED.table("slow")["methods"])
 # Worse than any score: the place of a method that has none.
 _NONE = -1.0
 
 
 def label(method: str) -> str:
     """What a method is called on the page."""
+    if method in VARIANTS:
+        return VARIANTS[method].label
     return PEER_LABELS.get(method) or selector_info(method).cls.__name__
 
 
@@ -45,7 +53,7 @@ def family(method: str) -> str:
     """Its kind in the registry; ``unsupervised`` without targets, and ``package`` for a peer."""
     if method in PEER_LABELS:
         return "package"
-    info = selector_info(method)
+    info = selector_info(VARIANTS[method].selector if method in VARIANTS else method)
     return info.kind if info.supervised or info.kind in ("baseline", "deep") else "unsupervised"
 
 
@@ -129,11 +137,18 @@ class Scores:
 
     @property
     def complete(self) -> tuple[int, ...]:
-        """The data sets on which all methods were run, but for networks."""
-        everywhere = [at for at, name in enumerate(self.methods) if name not in DEEP]
+        """The data sets on which all methods were run, but for slow ones."""
+        everywhere = [at for at, name in enumerate(self.methods) if name not in SLOW]
         if not everywhere:
             return ()
         return tuple(np.flatnonzero(self.seen[:, everywhere].all(axis=1)).tolist())
+
+    def common(self) -> Scores:
+        """Those of the complete data sets on which all have a result that are ever ranked."""
+        needed = [at for at, name in enumerate(self.methods) if name not in BRIEF]
+        lacking = np.isnan(self.mean()[:, needed]).sum(axis=1).tolist()
+        kept = {self.datasets[at] for at in self.complete if not lacking[at]}
+        return Scores.of([row for row in self.rows if row["dataset"] in kept], self.metric)
 
     @property
     def twins(self) -> list[list[int]]:
@@ -154,7 +169,7 @@ class Scores:
     def ranked(self) -> tuple[int, ...]:
         """The distinct methods that have a result on every complete set."""
         finished = np.asarray(~np.isnan(self.mean()[list(self.complete)]).any(axis=0))
-        return tuple(at for at in self.distinct if finished[at] and self.methods[at] not in DEEP)
+        return tuple(at for at in self.distinct if finished[at] and self.methods[at] not in BRIEF)
 
     @property
     def unfinished(self) -> tuple[int, ...]:

@@ -12,14 +12,21 @@ from typing import NamedTuple
 PEERS = {
     "abess": "abess",
     "fastcan": "fastcan",
-    "mrmr-selection": "mrmr-selection",
+    "mrmr-selection": "mrmr-selection, picks",
     "sklearn-f": "scikit-learn, F",
     "sklearn-mi": "scikit-learn, mutual information",
     "sklearn-rfe": "scikit-learn, RFE",
     "sklearn-l1": "scikit-learn, l1 logistic",
     "sklearn-forest": "scikit-learn, forest",
 }
-OURS = {"topk": "TopK", "mrmr": "MRMR", "relieff": "ReliefF", "rfs": "RFS", "mtfs": "MTFS"}
+OURS = {
+    "topk": "TopK",
+    "topk-logistic": "TopK, logistic",
+    "mrmr": "MRMR",
+    "relieff": "ReliefF",
+    "rfs": "RFS",
+    "mtfs": "MTFS",
+}
 REFERENCE = "topk"
 SIZE = "20"
 _JUDGES = ("accuracy_nn", "accuracy_svm")
@@ -41,7 +48,7 @@ def read_league(path: Path) -> dict[str, dict[str, tuple[float, float]]]:
     found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     with path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            judged = row["experiment"] == "classes" and row["k"] == SIZE and not row["error"]
+            judged = row["experiment"] == "classes" and row["k"] == SIZE and not row.get("error")
             if judged and row["seconds"] and row["method"] in PEERS | OURS:
                 accuracy = fmean(float(row[judge]) for judge in _JUDGES)
                 found[row["method"], row["dataset"]].append((accuracy, float(row["seconds"])))

@@ -17,10 +17,14 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.peers import require
 from benchmarks.peers.scikit_learn import mutual_information
+from rowsparse import MRMR
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.targets import encode_targets
 
 __all__ = ["PEERS", "make_peer"]
+
+# Beyond this, liblinear takes minutes and adds nothing.
+_LARGEST_C = 4.0**5
 
 
 class Peer(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -62,17 +66,34 @@ class MutualInformation(RankingPeer):
 
 
 class L1LogisticRanking(RankingPeer):
-    """``SelectFromModel`` on logistic regression with an l1 penalty, one class against the rest."""
+    """``SelectFromModel`` on logistic regression with an l1 penalty, one class against the rest.
+
+    With C = 1, as long as that leaves k features. After those come the features that C = 4 adds,
+    then those of C = 16 and so on, each by the size of its coefficients.
+    """
 
     def _ranked(self, X: Array, y: Array) -> Index:
+        order = np.empty(0, dtype=np.intp)
+        wanted = min(self.n_features_to_select, int(np.count_nonzero(np.ptp(X, axis=0))))
+        C = 1.0
+        while order.size < wanted and C <= _LARGEST_C:
+            sizes = self._sizes(X, y, C)
+            sizes[order] = 0.0
+            order = np.concatenate([order, _best_first(sizes)[: np.count_nonzero(sizes)]])
+            C *= 4
+        rest = np.setdiff1d(np.arange(X.shape[1]), order)
+        return np.concatenate([order, rest])
+
+    def _sizes(self, X: Array, y: Array, C: float) -> Array:
+        """Sums of the absolute coefficients over the classes."""
         # From scikit-learn 1.8 on the penalty is given by its ratio, not by its name.
         ratio = signature(LogisticRegression).parameters["l1_ratio"].default is not None
         penalty = {"l1_ratio": 1.0} if ratio else {"penalty": "l1"}
         machine = LogisticRegression(
-            solver="liblinear", C=1.0, random_state=self.random_state, **penalty
+            solver="liblinear", C=C, random_state=self.random_state, **penalty
         )
         models = OneVsRestClassifier(machine).fit(X, y).estimators_
-        return _best_first(np.sum([np.abs(model.coef_[0]) for model in models], axis=0))
+        return np.sum([np.abs(model.coef_[0]) for model in models], axis=0)
 
 
 class ForestRanking(RankingPeer):
@@ -84,16 +105,19 @@ class ForestRanking(RankingPeer):
 
 
 class RecursiveElimination(RankingPeer):
-    """``RFE(LinearSVC(), step=0.1)``: each step drops a tenth of the features."""
+    """RFE with ``LinearSVC()``: each step drops a tenth of the features that are left.
+
+    ``RFE(step=0.1)`` would drop a tenth of all, ten thousand features in ten steps.
+    """
 
     def _ranked(self, X: Array, y: Array) -> Index:
         kept = np.arange(X.shape[1])
-        step = max(1, X.shape[1] // 10)
         dropped: list[Index] = []
         while kept.size:
             machine = LinearSVC(dual="auto", random_state=self.random_state)
             importance = np.sum(np.square(machine.fit(X[:, kept], y).coef_), axis=0)
             worst = np.argsort(importance, kind="stable")
+            step = max(1, kept.size // 10)
             dropped.append(kept[worst[:step]])
             kept = kept[np.sort(worst[step:])]
         return np.concatenate(dropped)[::-1]
@@ -109,11 +133,14 @@ class FastCanRanking(RankingPeer):
 
 
 class MRMRSelection(RankingPeer):
-    """``mrmr_classif``: F-statistics over mean correlations, one feature after another."""
+    """``mrmr_classif`` of mrmr-selection: F-statistics over mean correlations.
+
+    By ``MRMR(criterion="fcq")``, which has the same picks (a test compares) in a thousandth of the
+    time.
+    """
 
     def _ranked(self, X: Array, y: Array) -> Index:
-        package = require("mrmr_selection")
-        return package.select(*package.frames(X, y), self.n_features_to_select)
+        return MRMR(self.n_features_to_select, criterion="fcq").fit(X, y).order_
 
 
 class Abess(Peer):
