@@ -123,7 +123,7 @@ def test_refined_selections_are_local_optima_that_are_never_worse():
         search = search_over(X, Y, 6, 0.0, include=[3], exclude=[0, 1])
         starts = [search.run(kept, (), 0) for kept in ((), (10, 11, 12), (20, 21, 22))]
         for one, other in pairwise(starts):
-            refined = search.refine(one, other, np.random.default_rng(seed))
+            refined = search.refine([one], [other], np.random.default_rng(seed))[0]
             assert refined.objective <= one.objective + 1e-9
             assert len(refined.units) == 5
             assert not {0, 1, 3} & set(refined.units)

@@ -193,7 +193,7 @@ def test_refined_selections_of_groups_are_never_worse_and_respect_the_constraint
         problem = problem_of(X, Y)
         search = GroupSearch(problem, rules_for(problem, 5, [3], [0]), groups)
         one, other = (search.run(kept, (), 0) for kept in ((4, 5, 6), (10, 11, 12)))
-        refined = search.refine(one, other, rng)
+        refined = search.refine([one], [other], rng)[0]
         assert refined.objective <= one.objective + 1e-9
         assert len(refined.units) == 4
         assert not {0, 1} & set(refined.units)

@@ -79,20 +79,21 @@ def test_a_search_that_goes_on_begins_with_the_starts_of_one_that_does_not():
 
 
 def test_the_search_goes_on_until_as_many_starts_as_asked_for_find_nothing_better():
-    X, Y = hard_data()
+    X, Y = hard_data(3)
     local = search_over(X, Y, 8)
     found = []
 
-    def refine(optimum, other, rng):
-        found.append(local.refine(optimum, other, rng))
+    def refine(optima, others, rng):
+        assert len(optima) == len(others) <= 8
+        found.append(local.refine(optima, others, rng))
         return found[-1]
 
-    result = starts(local, 8, refine=refine)
-    assert result.n_starts == 9 + len(found)
+    result = starts(local, 20, refine=refine)
+    assert result.n_starts == 21 + sum(map(len, found))
     assert not result.stopped_early
-    best = [i for i, one in enumerate(found) if one.objective < result.best.objective + 1e-9]
-    rounds = (len(found) - 1 - best[0]) // 4
-    assert rounds == 2  # those of the round that found it, and eight more
+    level = result.best.objective + 1e-9
+    best = next(i for i, some in enumerate(found) if any(one.objective < level for one in some))
+    assert [len(some) for some in found[best:]] == [8, 8, 8, 4]  # the round that found it, and 20
     assert np.all(np.diff(result.history) <= 1e-9)
 
 
@@ -102,9 +103,9 @@ def test_ten_times_the_restarts_is_the_most():
     best = local.run((), (), 0)
     fake = iter(range(1000))
 
-    def refine(optimum, other, rng):
-        i = next(fake)
-        return LocalOptimum(-float(i), (*best.units[:-1], i))
+    def refine(optima, others, rng):
+        drawn = [next(fake) for _ in optima]
+        return [LocalOptimum(-float(i), (*best.units[:-1], i)) for i in drawn]
 
     assert starts(local, 8, refine=refine).n_starts == 81
 
@@ -113,25 +114,65 @@ def test_the_search_does_not_go_on_where_starts_agree():
     X, Y = data(3, n=60, d=20)
     local = search_over(X, Y, 3)
 
-    def refine(optimum, other, rng):
+    def refine(optima, others, rng):
         raise AssertionError("went on")
 
-    assert starts(local, 12, refine=refine).n_starts == 13
+    assert starts(local, 12, refine=refine, agreement=0.5).n_starts == 13
     assert starts(search_over(*hard_data(), 8), 0, refine=refine).n_starts == 1
+
+
+def test_a_small_share_that_agrees_is_given_a_trial():
+    X, Y = data(3, n=60, d=20)
+    local = search_over(X, Y, 3)
+    refined = starts(local, 10, refine=local.refine, agreement=1.1)
+    assert refined.n_starts == 11 + 4
+    assert refined.best.units == starts(search_over(X, Y, 3), 10).best.units
+
+
+def test_a_trial_that_finds_better_goes_on():
+    X, Y = data(3, n=60, d=20)
+    local = search_over(X, Y, 3)
+    rounds = []
+
+    def refine(optima, others, rng):
+        rounds.append(len(optima))
+        better = LocalOptimum(-1.0, (3, 4, 5))
+        return [better, *optima[1:]] if len(rounds) == 1 else list(optima)
+
+    assert starts(local, 10, refine=refine, agreement=1.1).n_starts == 11 + 4 + 10
+    assert rounds == [4, 8, 2]
+
+
+def test_half_of_the_refined_starts_begin_with_what_two_selections_share():
+    X, Y = hard_data()
+    local = search_over(X, Y, 8)
+    begun = []
+    run = local.run
+
+    def recorded(kept, removed, exchange_every):
+        begun.append((set(kept), tuple(removed)))
+        return run(kept, removed, exchange_every)
+
+    local.run = recorded
+    result = starts(local, 8, refine=local.refine)
+    n_plain = sum(1 for _ in begun) - (result.n_starts - 9)
+    refined = begun[n_plain:]
+    assert sum(removed == () for _, removed in refined) >= len(refined) // 2
+    assert all(len(kept) <= 8 for kept, _ in refined)
 
 
 def test_the_deadline_and_the_monitor_end_a_search_that_goes_on():
     X, Y = hard_data()
-    n_rounds = len(starts(search_over(X, Y, 8), 8).history)
+    n_rounds = len(starts(search_over(X, Y, 8), 12).history)
     values = []
 
     def monitor(value):
         values.append(value)
         return len(values) == n_rounds + 1
 
-    stopped = refined_starts(search_over(X, Y, 8), 8, monitor=monitor)
+    stopped = refined_starts(search_over(X, Y, 8), 12, monitor=monitor)
     assert (len(values), stopped.stopped_early) == (n_rounds + 1, True)
-    assert stopped.n_starts == 13
+    assert stopped.n_starts == 21
 
 
 def test_every_start_counts_and_the_best_never_gets_worse():

@@ -69,7 +69,8 @@ class TopK(FromMoments, LinearSelector):
         search goes on where better choices are likely: if fewer than two of the starts, those
         that keep more than half of a choice not counted, end at the best one. More starts then
         follow, which also exchange at a loss and join good choices, until ``n_restarts`` of them
-        in a row find nothing better; in all there are at most ten times ``n_restarts``.
+        in a row find nothing better; in all there are at most ten times ``n_restarts``. Without a
+        ridge a few of them follow as well if less than two thirds end there.
     certify : bool, default=False
         Whether to prove how far from the least objective the answer can be, by branch and
         bound; a better choice that turns up on the way is taken. For the squared and the

@@ -68,19 +68,33 @@ class FeatureSearch:
         return best_optima([self._exchanged(state) for state in states], self.total)[0]
 
     def refine(
-        self, optimum: LocalOptimum, other: LocalOptimum, rng: np.random.Generator
-    ) -> LocalOptimum:
+        self,
+        optima: Sequence[LocalOptimum],
+        others: Sequence[LocalOptimum],
+        rng: np.random.Generator,
+    ) -> list[LocalOptimum]:
         self._greedy_state = None
         fixed, rules = len(self._fixed), self._rules
-        state = self._state(optimum.units, self.size)
-        basis = walk(state, rules.allowed, fixed=fixed, rng=rng, deadline=rules.deadline)
-        refined = [self._exchanged(self._state(basis[fixed:], self.size))]
-        both = sorted({*refined[0].units, *other.units})
+        supports = [[*self._fixed, *optimum.units] for optimum in optima]
+        reached = walk(
+            self._problem,
+            supports,
+            rules.allowed,
+            fixed=fixed,
+            rng=rng,
+            deadline=rules.deadline,
+        )
+        walked = [self._exchanged(self._state(basis[fixed:], self.size)) for basis in reached]
+        return [self._joined(one, other) for one, other in zip(walked, others, strict=True)]
+
+    def _joined(self, one: LocalOptimum, other: LocalOptimum) -> LocalOptimum:
+        """The better of one and of what is left of both if the weakest units are removed."""
+        both = sorted({*one.units, *other.units})
         if len(both) > self.size:
             state = self._state(both, len(both))
             if self._eliminate(state):
-                refined.append(self._exchanged(state))
-        return best_optima(refined, self.total)[0]
+                return best_optima([one, self._exchanged(state)], self.total)[0]
+        return one
 
     def greedy_path(self) -> Iterator[LocalOptimum]:
         state = self._state((), self.size)

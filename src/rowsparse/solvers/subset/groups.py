@@ -89,9 +89,15 @@ class GroupSearch:
         return self.run((), (), 1)
 
     def refine(
-        self, optimum: LocalOptimum, other: LocalOptimum, rng: np.random.Generator
-    ) -> LocalOptimum:
+        self,
+        optima: Sequence[LocalOptimum],
+        others: Sequence[LocalOptimum],
+        rng: np.random.Generator,
+    ) -> list[LocalOptimum]:
         """Without exchanges that raise the objective, which cost too much for groups."""
+        return [self._joined(one, other) for one, other in zip(optima, others, strict=True)]
+
+    def _joined(self, optimum: LocalOptimum, other: LocalOptimum) -> LocalOptimum:
         units: Sequence[int] = sorted({*optimum.units, *other.units})
         while len(units) > self.size and not self._rules.deadline.expired():
             units = self._without_weakest(units)

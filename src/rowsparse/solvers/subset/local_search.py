@@ -82,13 +82,16 @@ class SquaredSearch(LocalSearch, Protocol):
     """A local search for the squared loss."""
 
     def refine(
-        self, optimum: LocalOptimum, other: LocalOptimum, rng: np.random.Generator
-    ) -> LocalOptimum:
-        """Search on from a local optimum; the units come back sorted.
+        self,
+        optima: Sequence[LocalOptimum],
+        others: Sequence[LocalOptimum],
+        rng: np.random.Generator,
+    ) -> list[LocalOptimum]:
+        """Search on from local optima of the full size; the units come back sorted.
 
         Exchanges that raise the objective are made as well, the best selection on the way is
-        united with ``other``, and the units whose removal costs least are removed until the size
-        is right. The better of both comes back.
+        united with one of ``others``, and the units whose removal costs least are removed until
+        the size is right. The better of both comes back for each of ``optima``.
         """
 
     def state(self, support: Index) -> SupportState:

@@ -26,6 +26,9 @@ from rowsparse.solvers.subset.support import SupportState
 
 # Exchanges end when none gains more than this share of ||Y||_F^2.
 _TOL = 1e-12
+# The share of the starts that must end at the best support without a ridge, where starts that are
+# much alike lead to the same local optimum more often.
+_AGREEMENT_WITHOUT_RIDGE = 2 / 3
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,7 @@ def search(
         deadline=deadline,
         monitor=monitor,
         refine=local.refine,
+        agreement=0.0 if ridge > 0 else _AGREEMENT_WITHOUT_RIDGE,
     )
     supports = [local.support(units, k) for units in {outcome.best.units, outcome.first.units}]
     fits = [(least_squares_fit(design, Y, S, ridge=ridge), S) for S in supports]

@@ -5,12 +5,13 @@ selections known: some of its units are removed, and it is grown again. Perturba
 rounds of a fixed size, each with its own seed and from the best selections of earlier rounds.
 
 If few starts end at the best selection, there are many local optima and better ones are likely.
-The search then goes on while it improves: what a perturbation leads to is refined, among others
-by what it shares with another one of the best selections.
+The search then goes on while it improves: half of the starts begin with what two of the best
+selections share, and what each leads to is refined.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,16 +22,18 @@ from rowsparse._deadline import Deadline
 from rowsparse.solvers.solution import Monitor
 from rowsparse.solvers.subset.local_search import LocalOptimum, LocalSearch
 
-# Perturbed starts that may run side by side.
-_ROUND = 4
+# Perturbed starts that may run side by side, and refined ones.
+_ROUND, _REFINED_ROUND = 4, 8
 # The best selections that are kept, to be perturbed.
 _MAX_KEPT = 8
 # Kinds of perturbation, by turns: the largest share of units removed, and how often to exchange
 # while growing; a share of 0 stands for a random selection of half the size.
 _PERTURBATIONS = ((0.3, 1), (0.5, 3), (1.0, 3), (1.0, 0), (0.0, 0))
 # The search goes on if fewer starts than this end at the best selection, up to so many times the
-# number of restarts.
-_AGREEING, _MAX_ROUNDS = 2, 10
+# number of restarts; if more do, but too small a share, at first for a part of that number.
+_AGREEING, _MAX_ROUNDS, _TRIAL_SHARE = 2, 10, 0.4
+# Of the units that only one of two selections has, the share that is kept, and of all of them.
+_KEPT_OF_ONE, _KEPT_OF_ALL = 0.5, 0.85
 # If no more than this share of the units is left out, one start is enough.
 _FEW_LEFT_OUT = 0.05
 # Objectives closer than this share of the objective of selecting nothing are ties.
@@ -73,7 +76,9 @@ class MultiStartResult:
     stopped_early: bool
 
 
-Refine = Callable[[LocalOptimum, LocalOptimum, np.random.Generator], LocalOptimum]
+Refine = Callable[
+    [Sequence[LocalOptimum], Sequence[LocalOptimum], np.random.Generator], list[LocalOptimum]
+]
 
 
 def run_starts(
@@ -85,12 +90,15 @@ def run_starts(
     deadline: Deadline,
     monitor: Monitor,
     refine: Refine | None = None,
+    agreement: float = 0.0,
 ) -> MultiStartResult:
     """The first start and ``n_restarts`` more, unless the deadline or the monitor ends them.
 
     With ``refine``, and if fewer than two of these starts (those that keep more than half of a
     selection not counted) end at the best selection, refined starts follow until ``n_restarts`` of
-    them in a row find nothing better; in all there are at most ten times ``n_restarts``.
+    them in a row find nothing better; in all there are at most ten times ``n_restarts``. If more
+    starts than that do, but a share of them below ``agreement``, refined starts end after two
+    fifths of ``n_restarts`` if these find nothing better.
     """
 
     def ended(objective: float) -> bool:
@@ -105,8 +113,8 @@ def run_starts(
     unfinished = False
     if n_restarts and not few and len(first.units) == search.size:
         unfinished = starts.restart(n_restarts)
-        if not unfinished and refine is not None and starts.n_agreeing() < _AGREEING:
-            unfinished = starts.go_on(n_restarts, refine)
+        if not unfinished and refine is not None:
+            unfinished = starts.go_on(n_restarts, refine, agreement)
     return MultiStartResult(first, starts.kept[0], starts.n_starts, starts.history, unfinished)
 
 
@@ -134,38 +142,62 @@ class _Starts:
             if self.n_starts == 1:
                 self._record([self._search.run_beam()], [True])
             else:
-                self._perturb(n_restarts + 1 - self.n_starts, None)
+                self._perturb(n_restarts + 1 - self.n_starts)
         return self._stopped and self.n_starts <= n_restarts
 
-    def n_agreeing(self) -> int:
-        """How many starts reached the best objective."""
+    def _doubtful_for(self, n_restarts: int, agreement: float) -> int:
+        """How many refined starts that find nothing better it takes to end the search."""
         level = self.kept[0].objective + _TIE * self._search.total
-        return sum(objective <= level for objective in self._reached)
+        n_agreeing = sum(objective <= level for objective in self._reached)
+        if n_agreeing < _AGREEING:
+            return n_restarts
+        agreed = n_agreeing >= agreement * len(self._reached)
+        return 0 if agreed else math.ceil(_TRIAL_SHARE * n_restarts)
 
-    def go_on(self, patience: int, refine: Refine) -> bool:
-        """Refined perturbations while they find better; whether they were ended early."""
-        last_better, most = self.n_starts, _MAX_ROUNDS * patience + 1
-        left = patience
+    def go_on(self, n_restarts: int, refine: Refine, agreement: float) -> bool:
+        """Refined starts while they find better; whether they were ended early."""
+        left = self._doubtful_for(n_restarts, agreement)
+        most = _MAX_ROUNDS * n_restarts + 1
         while left > 0 and not self._stopped:
             best = self.kept[0].objective
-            self._perturb(left, refine)
+            before = self.n_starts
+            self._refine(left, refine)
+            left -= self.n_starts - before
             if self.kept[0].objective < best - _TIE * self._search.total:
-                last_better = self.n_starts
-            left = min(last_better + patience, most) - self.n_starts
+                left = n_restarts
+            left = min(left, most - self.n_starts)
         return left > 0
 
-    def _perturb(self, most: int, refine: Refine | None) -> None:
+    def _perturb(self, most: int) -> None:
         """A round of perturbations, but no more than ``most``."""
         first = self.n_starts - 2
-        starts, calls = [], []
+        starts = []
         for turn in range(first, first + min(_ROUND, most)):
             rng = np.random.default_rng([self._seed, turn])
-            start = _perturbed(self._search, self.kept, rng, turn)
-            starts.append(start)
-            other = self.kept[int(rng.integers(len(self.kept)))]
-            calls.append(partial(_run, self._search, start, refine, other, rng))
+            starts.append(_perturbed(self._search, self.kept, rng, turn))
         far = [start.is_far(self._search.size) for start in starts]
-        self._record(_run_all(calls, self._n_jobs), far)
+        self._record(self._run(starts), far)
+
+    def _refine(self, most: int, refine: Refine) -> None:
+        """A round of refined starts, but no more than ``most``."""
+        first = self.n_starts - 2
+        rng = np.random.default_rng([self._seed, first])
+        starts = []
+        for turn in range(first, first + min(_REFINED_ROUND, most)):
+            crossed = turn % 2 == 0 and len(self.kept) > 1
+            change = _crossed if crossed else _perturbed
+            starts.append(change(self._search, self.kept, rng, turn))
+        optima = self._run(starts)
+        full = [one for one in optima if len(one.units) == self._search.size]
+        others = [self.kept[i] for i in rng.integers(len(self.kept), size=len(full)).tolist()]
+        refined = refine(full, others, rng) if full else []
+        short = [one for one in optima if len(one.units) < self._search.size]
+        self._record([*refined, *short], [False] * len(optima))
+
+    def _run(self, starts: list[Perturbation]) -> list[LocalOptimum]:
+        run = self._search.run
+        calls = [partial(run, s.kept, s.removed, s.exchange_every) for s in starts]
+        return _run_all(calls, self._n_jobs)
 
     def _record(self, optima: list[LocalOptimum], far: list[bool]) -> None:
         """Count a round of starts."""
@@ -174,20 +206,6 @@ class _Starts:
         self.n_starts += len(optima)
         self.history.append(self.kept[0].objective)
         self._stopped = self._ended(self.history[-1])
-
-
-def _run(
-    search: LocalSearch,
-    start: Perturbation,
-    refine: Refine | None,
-    other: LocalOptimum,
-    rng: np.random.Generator,
-) -> LocalOptimum:
-    """What a perturbation leads to, refined with another selection."""
-    optimum = search.run(start.kept, start.removed, start.exchange_every)
-    if refine is None or len(optimum.units) < search.size:
-        return optimum
-    return refine(optimum, other, rng)
 
 
 def _perturbed(
@@ -203,6 +221,20 @@ def _perturbed(
     n_removed = rng.integers(1, max(1, int(max_share * size)) + 1)
     removed = tuple(rng.permutation(units)[:n_removed].tolist())
     return Perturbation(tuple(p for p in units if p not in removed), removed, exchange_every)
+
+
+def _crossed(
+    search: LocalSearch, kept: list[LocalOptimum], rng: np.random.Generator, turn: int
+) -> Perturbation:
+    """What two of the best selections share, and part of what one of them has, less some of it."""
+    one, other = (kept[i].units for i in rng.choice(len(kept), 2, replace=False).tolist())
+    shared = [p for p in one if p in other]
+    single = [p for p in (*one, *other) if (p in one) != (p in other)]
+    drawn = rng.random(len(single)) < _KEPT_OF_ONE
+    units = [*shared, *(p for p, is_kept in zip(single, drawn, strict=True) if is_kept)]
+    left = rng.random(len(units)) < _KEPT_OF_ALL
+    chosen = [p for p, is_kept in zip(units, left, strict=True) if is_kept]
+    return Perturbation(tuple(chosen[: search.size]), (), 0)
 
 
 def _run_all(calls: Sequence[Callable[[], LocalOptimum]], n_jobs: int | None) -> list[LocalOptimum]:

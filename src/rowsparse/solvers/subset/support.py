@@ -11,7 +11,7 @@ the exchange of i for p, all coefficients refitted, lowers it by (a_p - g_i + 2 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from copy import copy
 from typing import NamedTuple
 
@@ -297,16 +297,14 @@ class SupportState:
         allowed: Mask,
         *,
         fixed: int = 0,
-        held: Container[int] = (),
         effort: Effort = "best",
     ) -> Exchange | None:
         """The exchange that gains most, if that is more than ``min_gain``; ties to low indices.
 
-        Only features ``allowed`` come in; the first ``fixed`` of the basis stay, and so do those
-        that are ``held``. ``min_gain`` may be negative: the loss is then least. ``effort`` is that
-        of :meth:`Residuals.best_exchange`.
+        Only features ``allowed`` come in, and the first ``fixed`` of the basis stay. ``effort`` is
+        that of :meth:`Residuals.best_exchange`.
         """
-        slots = np.array([i for i in range(fixed, len(self.basis)) if self.basis[i] not in held])
+        slots = np.arange(fixed, len(self.basis))
         if slots.size == 0:
             return None
         weights = ExchangeWeights.of(self.M, self.V, slots)
