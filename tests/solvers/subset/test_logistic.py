@@ -12,8 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from rowsparse._deadline import Deadline
 from rowsparse.design import make_design
 from rowsparse.solvers.losses.logistic import LogisticLoss
+from rowsparse.solvers.subset import logistic
+from rowsparse.solvers.subset.local_search import LocalOptimum
 from rowsparse.solvers.subset.logistic import LogisticSearch, solve_logistic_path
 from rowsparse.solvers.subset.logistic_descent import LogisticProblem
+from rowsparse.solvers.subset.starts import MultiStartResult
 
 from .problems import (
     logistic_loss,
@@ -156,3 +159,13 @@ def test_a_path_reaches_the_optimum_of_every_size():
         penalty = 0.15 * np.sum(point.V**2)
         assert point.loss == pytest.approx(point.objective - penalty, rel=1e-8)
         assert point.b.shape == (2,)
+
+
+def test_the_first_start_is_kept_where_it_leads_further_than_better_ones(monkeypatch):
+    loss = logistic_loss(0, n=30, d=12)
+    first, best = LocalOptimum(5.0, (0, 1, 2)), LocalOptimum(4.0, (3, 4, 5))
+    ends = {first: LocalOptimum(1.0, (0, 1, 6)), best: LocalOptimum(2.0, (3, 4, 7))}
+    outcome = MultiStartResult(first, best, 2, [5.0, 4.0], False)
+    monkeypatch.setattr(logistic, "run_starts", lambda *args, **settings: outcome)
+    monkeypatch.setattr(LogisticSearch, "confirmed", lambda self, one: (ends[one], True))
+    assert searched_logistic(loss, 3).support.tolist() == [0, 1, 6]

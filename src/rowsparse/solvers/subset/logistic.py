@@ -25,7 +25,7 @@ from rowsparse.solvers.subset.newton import AllColumns, ColumnPool, target_model
 from rowsparse.solvers.subset.path import PathPoint, best_supports
 from rowsparse.solvers.subset.rules import Rules
 from rowsparse.solvers.subset.search import SearchResult
-from rowsparse.solvers.subset.starts import run_starts
+from rowsparse.solvers.subset.starts import best_optima, run_starts
 
 # Exchanges end when none gains more than this share of the objective without features.
 _TOL = 1e-10
@@ -208,7 +208,10 @@ def search_logistic(
     )
     best, settled = outcome.best, True
     if not outcome.stopped_early:
-        best, settled = local.confirmed(best)
+        # The first start may lead further than a better one, and then restarts would do harm.
+        ends = [local.confirmed(one) for one in {outcome.best, outcome.first}]
+        best = best_optima([optimum for optimum, _ in ends], problem.total)[0]
+        settled = all(is_settled for _, is_settled in ends)
     support = local.support(best.units, k)
     X_S = loss.design.double_columns(support)
     fit = problem.fit(X_S, tol=_FINAL_TOL)
