@@ -20,19 +20,22 @@ from rowsparse import TopK
 from rowsparse.design import make_design
 from rowsparse.solvers.losses.logistic import LogisticLoss
 
-SETS: tuple[str, ...] = ("allaml", "leu", "prostate_ge", "arcene", "pcmac", "basehock", "relathe")
-SETS += ("srbct", "glioma", "lung", "lymphoma", "yale", "coil20")
+SETS: tuple[str, ...] = ("allaml", "allaml_raw", "leu", "leukemia", "prostate_ge", "arcene")
+SETS += ("pcmac", "basehock", "relathe", "srbct", "glioma", "lung", "lung_discrete", "lymphoma")
+SETS += ("carcinom", "jaffe", "umist", "warppie10p", "yale", "coil20")
 TEXTS = ("pcmac", "basehock", "relathe")
 QUICK_SETS, QUICK_TEXTS = ("leu", "pcmac", "srbct"), ("pcmac",)
 SIZES = (5, 10, 20)
-# Ridge per sample: of the objectives, and of the logistic loss on word counts.
-ALPHAS, TEXT_ALPHA = (0.125, 0.005), 0.005
+# Ridge per sample: of the objectives, and of the logistic loss on word counts, where columns are
+# limited too, as the guide to text advises.
+ALPHAS, TEXT_ALPHA, TEXT_CLIP = (0.125, 0.005), 0.005, 2.0
 # The least mean accuracies on the three sets of word counts, by k.
 TARGETS = {5: 79.0, 10: 84.0, 20: 88.0}
 # Objectives closer than this share are equal.
 SAME = 1e-7
 
 OURS, PLAIN, SQUARED, ABESS = "logistic", "no restarts", "squared", "abess"
+CLIPPED = f"{OURS} {TEXT_ALPHA:g}, clip {TEXT_CLIP:g}"
 
 
 def objective(data: Data, support: NDArray[np.intp], alpha: float) -> float:
@@ -76,7 +79,31 @@ def run(quick: bool) -> list[Table]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for_each(sets, pairs, partial(_measure, package=package))
-        return [pairs, *_accuracy(quick, package)]
+        return [_summary(pairs), pairs, *_accuracy(quick, package)]
+
+
+def _summary(pairs: Table) -> Table:
+    """Objectives and seconds over all pairs of a set and a k."""
+    formats = {"classes": "", "pairs": "d", "at or below": "d", "within": "d", "median": ".2f"}
+    table = Table("The same, over the pairs.", formats | {"most": ".2f", VERDICT: ""})
+    table.target = "every objective at or below that of abess, within its time or twice TopK's"
+    table.notes.append(
+        "At or below: pairs whose objective is no higher than that of abess. Within: pairs whose "
+        "seconds are no more than those of abess or twice those of TopK with the squared loss; "
+        "median and most of this ratio."
+    )
+    for name, few in (("two", True), ("several", False)):
+        rows = [r for r in pairs.rows if ABESS in r and r["n x d x c"].endswith(" x 2") is few]
+        if rows:
+            below = sum(row["excess %"] <= 100.0 * SAME for row in rows)
+            limits = [max(row[f"{ABESS} s"], 2.0 * row[f"{SQUARED} s"]) for row in rows]
+            ratios = np.array([row[f"{OURS} s"] for row in rows]) / limits
+            row = {"classes": name, "pairs": len(rows), "at or below": below}
+            row |= {"within": int(np.sum(ratios <= 1.0)), "median": float(np.median(ratios))}
+            row |= {"most": float(ratios.max())}
+            row[VERDICT] = verdict(below == len(rows) == row["within"])
+            table.rows.append(row)
+    return table
 
 
 def _measure(data: Data, table: Table, *, package: Any) -> None:
@@ -105,6 +132,7 @@ def _measure(data: Data, table: Table, *, package: Any) -> None:
 # --------------------------------------------------------------------------- accuracy
 def _methods(package: Any) -> dict[str, Select]:
     selects = {
+        CLIPPED: partial(topk, alpha=TEXT_ALPHA, loss="logistic", clip=TEXT_CLIP),
         f"{OURS} {TEXT_ALPHA:g}": partial(topk, alpha=TEXT_ALPHA, loss="logistic"),
         f"{SQUARED} 0.5": partial(topk, alpha=0.5, loss="squared"),
     }
@@ -131,7 +159,7 @@ def _accuracy(quick: bool, package: Any) -> list[Table]:
             continue
         mean: dict[str, Any] = {name: float(np.mean([r[name] for r in rows])) for name in chosen}
         if not quick:  # one set is no mean
-            mean[VERDICT] = verdict(mean[next(iter(chosen))] >= TARGETS[k])
+            mean[VERDICT] = verdict(mean[CLIPPED] >= TARGETS[k])
         summary.rows.append({"k": k, **mean})
     return [table, summary]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 # Processor seconds and bytes of a run.
-LIMIT = 20.0
+LIMIT = 60.0
 MEMORY = 6 * 2**30
 
 
@@ -42,27 +42,43 @@ ASSUMED = "l0bnb, assumed M"
 PROVERS = (TOPK, "OKRidge", "l0bnb", ASSUMED, "El0ps", "SCIP", "HiGHS")
 # For general solvers, problems with few features only.
 GENERAL = ("SCIP", "HiGHS")
-LARGE = ("d=10000", "leu", "allaml", "prostate_ge")
+LARGE = ("d=3000", "d=10000", "leu", "allaml", "prostate_ge", "srbct", "lung")
 # Problem, k and the ridge: as such on data of others, alpha = ridge / n on real tables.
 SYNTHETIC = (
     ("decaying n=6000 d=500 rho=0.5 snr=5", 10, 0.1),
     ("decaying n=6000 d=500 rho=0.9 snr=5", 10, 0.1),
     ("decaying n=6000 d=1000 rho=0.5 snr=5", 10, 0.1),
+    ("decaying n=6000 d=1000 rho=0.9 snr=5", 10, 0.1),
+    ("decaying n=6000 d=3000 rho=0.5 snr=5", 10, 0.1),
     ("shared n=1000 d=1000 rho=0 snr=10", 10, 20.0),
+    ("shared n=1000 d=1000 rho=0 snr=5", 10, 20.0),
+    ("shared n=1000 d=1000 rho=0.1 snr=10", 10, 20.0),
     ("shared n=1000 d=1000 rho=0.5 snr=5", 10, 20.0),
     ("shared n=1000 d=10000 rho=0 snr=10", 10, 20.0),
     ("informative n=30 d=50", 4, 0.2),
     ("informative n=100 d=500", 5, 0.2),
+    ("informative n=500 d=1000", 5, 0.2),
 )
 REAL = (
     ("diabetes", 5, 1e-3),
     ("diabetes", 10, 1e-3),
+    ("diabetes", 5, 0.1),
     ("usps class 0", 5, 0.01),
+    ("usps class 0", 5, 0.5),
     ("isolet class 0", 5, 0.1),
     ("isolet class 0", 10, 0.1),
+    ("isolet class 0", 5, 0.5),
     ("leu class 0", 5, 2.0),
+    ("leu class 0", 10, 2.0),
+    ("leu class 0", 5, 0.5),
     ("allaml class 0", 5, 2.0),
+    ("allaml class 0", 10, 2.0),
+    ("allaml class 0", 5, 0.5),
     ("prostate_ge class 0", 5, 2.0),
+    ("prostate_ge class 0", 10, 2.0),
+    ("prostate_ge class 0", 5, 0.5),
+    ("srbct class 0", 5, 0.5),
+    ("lung class 0", 5, 0.5),
 )
 
 # In this order: the parameter of a run is the number of its filter.
