@@ -115,6 +115,7 @@ def assert_products(design: Any, Z: np.ndarray, rtol: float, floor: float = 1e-3
     some = rng.permutation(d)[: d // 2 + 1]
     v, w = rng.uniform(0, 2, d), rng.uniform(0, 2, n)
     v[0] = w[0] = 0.0
+    H = np.column_stack([w, w[::-1]])
     pairs = {
         "matmul": (design.matmul(W), Z @ W),
         "rmatmul": (design.rmatmul(M), Z.T @ M),
@@ -125,6 +126,7 @@ def assert_products(design: Any, Z: np.ndarray, rtol: float, floor: float = 1e-3
             Z[:, some].T @ Z,
         ),
         "column_norms": (design.column_norms(), np.sqrt((Z**2).sum(axis=0))),
+        "weighted_squares": (design.weighted_squares(H), H.T @ Z**2),
         "outer": (design.outer(v), (Z * v) @ Z.T),
         "gram": (design.gram(), Z.T @ Z),
         "weighted gram": (design.gram(w), Z.T @ (w[:, None] * Z)),

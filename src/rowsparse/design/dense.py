@@ -166,6 +166,20 @@ class DenseDesign(ImplicitDesign):
             total += np.einsum("ij,ij->j", Z, Z, dtype=np.float64)
         return total
 
+    def weighted_squares(self, weights: Array) -> Array:
+        """One pass over X for all columns of weights."""
+        mean = np.zeros(self.shape[1]) if self.mean is None else self.mean
+        w = weights if self.row_scale is None else weights * self.row_scale[:, None] ** 2
+        total = np.zeros((w.shape[1], self.shape[1]))
+        for rows, at, tile in self._tiles():
+            Z = tile.astype(np.float64) - mean[at]
+            if self._rest is not None:
+                Z -= self._rest[at]
+            Z *= self.inv_scale[at]
+            Z *= Z
+            total[:, at] += w[rows].T @ Z
+        return total
+
     def outer(self, weights: Array) -> Array:
         n = self.shape[0]
         kept = np.flatnonzero(weights)

@@ -198,6 +198,13 @@ class DeviceDesign(ImplicitDesign):
             total += self._xp.sum(Z * Z, axis=0, dtype=self._wide)
         return np.asarray(to_host(total), dtype=np.float64)
 
+    def weighted_squares(self, weights: Array) -> Array:
+        """One pass over X for all columns of weights."""
+        total = self.hold(np.zeros((weights.shape[1], self.shape[1])))
+        for rows, Z in self._transformed_rows():
+            total += self.hold(weights[rows].T) @ self._xp.astype(Z * Z, self._wide)
+        return np.asarray(to_host(total), dtype=np.float64)
+
     def safe_copy(
         self, mean: Array | None, rest: Array | None, inv_scale: Array, unit: Array
     ) -> DeviceDesign:

@@ -115,6 +115,10 @@ class Design(ABC):
         diag(sqrt(weights)) (Z - 1 shift'). Without ``center`` the shift is zero.
         """
 
+    @abstractmethod
+    def weighted_squares(self, weights: Array) -> Array:
+        """sum_i weights_il Z_ij^2, for every column l of non-negative weights and column j of Z."""
+
     @property
     def n_stored(self) -> int:
         """The number of values that the data take."""
@@ -313,6 +317,11 @@ class ImplicitDesign(Design):
             self._column_norms = np.sqrt(self._sum_of_squares())
         return self._column_norms
 
+    def weighted_squares(self, weights: Array) -> Array:
+        w = weights if self.row_scale is None else weights * self.row_scale[:, None] ** 2
+        views = (self.weighted(column, center=False)[0] for column in w.T)
+        return np.array([view.column_norms() ** 2 for view in views])
+
     def weighted(self, weights: Array, *, center: bool) -> tuple[Design, Array]:
         mean, rest, shift = self.mean, self._rest, np.zeros(self.shape[1])
         if center:
@@ -363,6 +372,10 @@ class WithColumn(Design):
 
     def column_norms(self) -> Array:
         return np.append(self._base.column_norms(), np.sqrt(self._column @ self._column))
+
+    def weighted_squares(self, weights: Array) -> Array:
+        own = weights.T @ self._column**2
+        return np.column_stack([self._base.weighted_squares(weights), own])
 
     def outer(self, weights: Array) -> Array:
         rank_one = weights[-1] * np.outer(self._column, self._column)

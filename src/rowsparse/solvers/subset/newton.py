@@ -20,7 +20,7 @@ import numpy as np
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.design import Design
 from rowsparse.solvers.losses.logistic import LogisticLoss, NewtonFit
-from rowsparse.solvers.subset.gram import safe_ratio
+from rowsparse.solvers.subset.gram import first_best, safe_ratio
 
 # A column adds nothing to the selected ones up to this share of its own inner product.
 NOTHING_LEFT = 1e-10
@@ -58,8 +58,7 @@ class AllColumns:
         return self._design.rmatmul(M).T
 
     def squares(self, H: Array) -> Array:
-        views = (self._design.weighted(h, center=False)[0] for h in H.T)
-        return np.array([view.column_norms() ** 2 for view in views])
+        return self._design.weighted_squares(H)
 
     def take(self, places: Index) -> Array:
         return self._design.double_columns(places)
@@ -242,7 +241,7 @@ class NewtonModel:
         chosen: list[int] = []
         while len(chosen) < size:
             gains = np.where(left, self.addition_gains(), -np.inf)
-            best = int(np.argmax(gains))
+            best = first_best(gains, np.finfo(np.float64).eps)
             if not gains[best] > 0.0:
                 break
             chosen.append(best)
