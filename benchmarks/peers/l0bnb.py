@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from l0bnb import BNBTree
 from numpy.typing import NDArray
+
+# Version 1.0.0 uses np.Inf, which NumPy 2 does not have, and runs once it is there.
+vars(np).setdefault("Inf", np.inf)
+
+from l0bnb import BNBTree
 
 
 def prove(
