@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 # Version 1.0.0 uses np.Inf, which NumPy 2 does not have, and runs once it is there.
 vars(np).setdefault("Inf", np.inf)
 
-from l0bnb import BNBTree
+from l0bnb import BNBTree  # noqa: E402
 
 
 def prove(
