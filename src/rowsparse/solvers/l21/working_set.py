@@ -30,6 +30,8 @@ _MIN_COLUMNS = 10
 # Size of the first working set, as a number of columns and as a multiple of the samples.
 _FIRST_COLUMNS, _FIRST_SHARE = 100, 2
 _FIRST_TOL = 1e-2
+# Linear programmes take long on many columns: the first working set, and the least to add.
+_PROGRAMME_COLUMNS = 100
 
 
 @dataclass
@@ -108,7 +110,10 @@ class WorkingSetSolver:
             self._stopped = self.monitor(best.objective)
             if best.converged or self._stopped:
                 break
-            grown, state = self._next_set(columns, block, best.scores, penalty)
+            # The dual point of a linear programme is a vertex that jumps: columns dropped for it
+            # would come back.
+            drop = not self.loss.linear_programme
+            grown, state = self._next_set(columns, block, best.scores, penalty, drop=drop)
             stuck = np.array_equal(grown, columns) and not block.converged
             if stuck and inner_tol <= tol / 2:
                 break
@@ -135,7 +140,8 @@ class WorkingSetSolver:
         n, d = self.loss.design.shape
         last = self._last
         if last is None:
-            size = min(d, max(_FIRST_COLUMNS, _FIRST_SHARE * n))
+            size = max(_FIRST_COLUMNS, _FIRST_SHARE * n)
+            size = min(d, _PROGRAMME_COLUMNS if self.loss.linear_programme else size)
             return None, top_rows(self.null_scores, size), None
         P = self.loss.design.columns(last.columns) @ last.V + last.b
         objective = self.loss.value(P) + penalty * float(row_norms(last.V).sum())
@@ -143,7 +149,7 @@ class WorkingSetSolver:
         best = WorkingSetFit(penalty, last.columns, last.V, last.b, objective, Theta, dual, scores)
         if last.block is None or last.block.W.shape[0] != last.columns.size:
             return best, np.union1d(last.columns, top_rows(scores, min(d, 2 * n))), None
-        columns, state = self._next_set(last.columns, last.block, scores, penalty)
+        columns, state = self._next_set(last.columns, last.block, scores, penalty, drop=True)
         return best, columns, state
 
     def _certify(
@@ -168,19 +174,21 @@ class WorkingSetSolver:
         return fit
 
     def _next_set(
-        self, columns: Index, block: BlockFit, scores: Array, penalty: float
+        self, columns: Index, block: BlockFit, scores: Array, penalty: float, *, drop: bool
     ) -> tuple[Index, BlockState | None]:
-        """Drop what is safely zero, add the worst violators, and carry the iterates over."""
+        """Drop what seems to be zero, add the worst violators, and carry the iterates over."""
         V = block.W if block.state is None else block.state.V
         strength = row_norms(V)
-        keep = (strength > 0) | (scores[columns] > _KEEP_SCORE * penalty)
+        keep = (strength > 0) | (scores[columns] > _KEEP_SCORE * penalty) | (not drop)
         if np.count_nonzero(keep) < _MIN_COLUMNS:
             closest = top_rows(scores[columns], min(_MIN_COLUMNS, columns.size))
             keep[closest] = True
         outside = scores > penalty
         outside[columns] = False
         violators = np.flatnonzero(outside)
-        room = max(self.loss.Y.shape[0], 2 * int(np.count_nonzero(keep)))
+        kept = int(np.count_nonzero(keep))
+        room = max(self.loss.Y.shape[0], 2 * kept)
+        room = max(_PROGRAMME_COLUMNS, kept // 2) if self.loss.linear_programme else room
         violators = violators[top_rows(scores[violators], min(room, violators.size))]
         grown = np.concatenate([columns[keep], violators])
         if block.state is None:

@@ -48,6 +48,10 @@ class Loss(Protocol):
 class BlockLoss(Loss, Protocol):
     """A loss with the penalty ||W||_21, as a solver by working sets needs it."""
 
+    @property
+    def linear_programme(self) -> bool:
+        """Whether blocks are solved as linear programmes."""
+
     def dual_point(self, Theta: Array, penalty: float) -> tuple[Array, Array, float]:
         """Theta made feasible for f + penalty ||W||_21, its scores before, its value after.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import lstsq, qr
@@ -35,6 +36,7 @@ class SquaredLoss:
 
     design: Design
     Y: Array
+    linear_programme: ClassVar[bool] = False
 
     @cached_property
     def correlations(self) -> Array:
