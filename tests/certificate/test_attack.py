@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from benchmarks.attack import draw, draw_logistic, judge
 from benchmarks.exact import ExactProblem
+from benchmarks.exact_logistic import LogisticProblem
 from rowsparse import TopK
 from rowsparse.certificate import verify
 
@@ -193,3 +195,34 @@ def test_columns_that_add_nothing_do_not_make_a_bound_larger(seed):
         selector = TopK(5, alpha=1.1, standardize=False, certify=True, gap_tol=0.0).fit(X, y)
     optimum = ExactProblem.of(X, y[:, None], 5, 1.1, standardize=False).best()
     assert Fraction(selector.lower_bound_) <= optimum
+
+
+@pytest.mark.parametrize("seed", [17, 18, 23])
+def test_a_last_feature_of_many_is_not_one_that_was_chosen_before(seed):
+    # Screening fixes the first feature and leaves more last ones than are all tried.
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((38, 40))
+    y = (3.0 * X[:, 0] + 0.5 * rng.standard_normal(38) > 0).astype(int)
+    options = {"loss": "logistic", "alpha": 0.02, "keep_proof": True, "random_state": 0}
+    selector = TopK(2, certify=True, n_restarts=0, **options).fit(X, y)
+    optimum = float(LogisticProblem.of(X, y[:, None], 2, 0.02).best())
+    assert selector.get_support().sum() == 2
+    assert selector.objective_ == pytest.approx(optimum, rel=1e-9)
+    assert selector.status_ == "optimal"
+    assert verify(X, y, selector) == pytest.approx(optimum, rel=2e-6)
+
+
+@pytest.mark.parametrize("column", ["constant", "copy"])
+def test_included_columns_that_add_nothing_stay(column):
+    rng = np.random.default_rng(6)
+    X, y = rng.standard_normal((30, 7)), rng.standard_normal(30)
+    X[:, 1] = 5.0 if column == "constant" else X[:, 3]
+    options = {"alpha": 0, "include": [1, 3], "keep_proof": True, "task": "regression"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        selector = TopK(4, certify=True, random_state=0, **options).fit(X, y)
+    assert set(selector.get_support(indices=True)) >= {1, 3}
+    optimum = float(ExactProblem.of(X, y[:, None], 4, 0.0, include=[1, 3]).best())
+    assert selector.objective_ == pytest.approx(optimum, rel=1e-9)
+    assert selector.status_ == "optimal"
+    assert verify(X, y, selector) == pytest.approx(optimum, rel=2e-6)

@@ -145,3 +145,22 @@ def test_checking_imports_no_solver_and_the_workers_of_a_proof_no_sklearn():
 def test_the_objective_is_recomputed_from_the_data():
     X, y, selector = kept_proof()
     assert objective(X, y, selector.proof_) == pytest.approx(selector.objective_, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda support: np.append(support[:-1], support[0]),
+        lambda support: support[:-1],
+        lambda support: np.append(support[:-1], 30),
+        lambda support: np.setdiff1d(np.arange(30), support)[:4],
+    ],
+    ids=["twice", "too few", "outside", "without the included one"],
+)
+def test_a_proof_about_columns_that_are_no_choice_does_not_hold(change):
+    X, y, selector = kept_proof()
+    included = replace(selector.proof_.problem, include=selector.proof_.support[:1].tolist())
+    proof = replace(selector.proof_, problem=included, support=change(selector.proof_.support))
+    for check in (verify, objective):
+        with pytest.raises(ValueError, match="not about 4 different columns"):
+            check(X, y, proof)

@@ -70,7 +70,7 @@ def verify(
     kept = proof if isinstance(proof, Proof) else getattr(proof, "proof_", None)
     if not isinstance(kept, Proof):
         raise ValueError("there is no proof to check: fit TopK with certify=True.")
-    kept.problem.check()
+    _check_choice(kept)
     data = Data.of(X, y, kept.problem, sample_weight)
     # A bound that overflows is replaced by 0 where it is computed.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -80,11 +80,26 @@ def verify(
 
 def objective(X: Any, y: Any, proof: Proof, sample_weight: Any = None) -> float:
     """The objective of the columns that a proof is about, recomputed from the data."""
+    _check_choice(proof)
     problem = proof.problem
     data = Data.of(X, y, problem, sample_weight)
     if problem.loss == "squared":
         return squared_objective(data, proof.support) * problem.y_unit * problem.y_unit
     return logistic_objective(data, proof.support)
+
+
+def _check_choice(proof: Proof) -> None:
+    """Raise ValueError unless the columns of the proof are a choice that its problem allows."""
+    problem, support = proof.problem, np.asarray(proof.support)
+    problem.check()
+    chosen = set(support.tolist())
+    allowed = set(range(problem.n_features)) - set(problem.exclude)
+    is_choice = chosen <= allowed and chosen >= set(problem.include)
+    if not is_choice or not support.size == len(chosen) == problem.k:
+        raise ValueError(
+            f"the proof does not hold: it is not about {problem.k} different columns that may be "
+            "chosen together."
+        )
 
 
 class Checker:
@@ -142,8 +157,8 @@ class Checker:
             stands = {j: known.get(direction_key(data.X[:, j])) for j in allowed.tolist()}
             complete = all(at is not None or not data.Z[:, j].any() for j, at in stands.items())
             own = {at for at in map(stands.get, include.tolist()) if at is not None}
+            k = min(k - (include.size - len(own)), pool.size)
             include = np.array(sorted(own), dtype=np.intp)
-            k = min(k, pool.size)
         if not complete or np.any(np.diff(pool) <= 0):
             raise ValueError("the proof does not hold: it leaves out columns of X.")
         chosen = self._positions(include)

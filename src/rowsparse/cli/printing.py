@@ -120,7 +120,7 @@ def print_checked(checked: CheckedProof) -> None:
     elif not checked.is_same_data:
         print_sentence(
             console,
-            f"{steps}, but against another table than the one it was made from: there, these "
+            "But this is another table than the one that the proof was made from: there, these "
             f"columns had {claimed.objective:.10g}.",
         )
     else:

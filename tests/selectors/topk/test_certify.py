@@ -83,11 +83,11 @@ def test_interrupt_keeps_the_best_answer_if_a_time_limit_was_set(monkeypatch):
     X, y = rng.standard_normal((60, 200)), rng.integers(0, 3, 60)
     original, calls = tree.Subtree._expand, []
 
-    def interrupted(self, node):
+    def interrupted(self, node, deadline):
         calls.append(node)
         if len(calls) == 5:
             raise KeyboardInterrupt
-        original(self, node)
+        original(self, node, deadline)
 
     monkeypatch.setattr(tree.Subtree, "_expand", interrupted)
     selector = TopK(6, alpha=0.1, certify=True, time_limit=60.0, random_state=0).fit(X, y)

@@ -59,6 +59,24 @@ def test_the_problem_is_the_same(ridge):
                 np.testing.assert_allclose(W, direct, rtol=1e-8)
 
 
+@pytest.mark.parametrize("d", [2, 3, 40, 300])
+def test_the_multiple_of_the_identity_is_nearly_the_largest(d):
+    rng = np.random.default_rng(d)
+    X = rng.standard_normal((2 * d, d)) * rng.uniform(0.1, 10.0, d)
+    least = np.linalg.eigvalsh(X.T @ X)[0]
+    D = uniform_diagonal(candidates(X, X[:, :1], 0.0), 1, NONE)
+    np.testing.assert_allclose(D, least, rtol=3e-4)
+    assert D.max() < least
+
+
+def test_thousands_of_columns_with_hardly_a_ridge_are_proven():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3200, 1600))
+    y = X[:, :4].sum(axis=1) + rng.standard_normal(3200)
+    selector = TopK(4, alpha=1e-6, certify=True, task="regression", random_state=0).fit(X, y)
+    assert selector.status_ == "optimal"
+
+
 def test_without_enough_samples_there_is_none():
     rng = np.random.default_rng(0)
     problem = candidates(rng.standard_normal((10, 12)), rng.standard_normal((10, 1)), 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rowsparse._deadline import NO_DEADLINE, Deadline
@@ -34,6 +34,8 @@ def proven(X, Y, k, ridge, omega=None, intercept=True, *, include=(), exclude=()
     )
 
 
+# Screening leaves one feature to choose, which another relaxation finds.
+@example(3925)
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_proof_equals_enumeration_and_its_bound_is_never_above(seed):

@@ -130,3 +130,20 @@ def test_without_a_ridge_equal_and_zero_columns_are_left_out():
     assert (problem.pool.tolist(), problem.include.tolist(), problem.k) == ([2, 3, 5], [3], 3)
     ridged = SelectionProblem.of(design, 5, 1.0, np.array([3]), np.array([0]))
     assert (ridged.pool.tolist(), ridged.k) == ([1, 2, 3, 4, 5], 5)
+
+
+@pytest.mark.parametrize("n", [8, 30])
+def test_included_columns_that_add_nothing_take_up_their_places(n):
+    X, Y = random_data(8, n, 7)
+    X[:, 1] = 0.0
+    X[:, 4] = 2.0 * X[:, 2]
+    include = [1, 2, 4]
+    design, _ = make_design(X, center=False, scale=False)
+    problem = SelectionProblem.of(design, 5, 0.0, np.array(include), NONE)
+    assert (problem.pool.tolist(), problem.include.tolist()) == ([0, 2, 3, 5, 6], [2])
+    assert (problem.k, problem.implied.tolist()) == (3, [1, 4])
+    proof = certified(X, Y, 5, 0.0, include=include)
+    least, support = best_choice(X, Y, 3, 0.0, include=[2], exclude=[1, 4])
+    assert proof.support.tolist() == sorted({*include, *support})
+    assert proof.optimal(1e-6)
+    assert proof.objective == pytest.approx(least, rel=1e-9)

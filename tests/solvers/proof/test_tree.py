@@ -77,3 +77,26 @@ def test_nothing_is_expanded_after_the_deadline():
     _, result = expanded(X, Y, 3, 1.0, objective=50.0, max_nodes=5, deadline=Deadline(0.0))
     assert [node.order for node in result.open_nodes] == [0]
     assert (result.n_bounded, result.closed_bound) == (0, np.inf)
+
+
+class OneMoreLook(Deadline):
+    """A deadline that has passed when it is looked at a second time."""
+
+    def __init__(self):
+        super().__init__(None)
+        self.looks = 0
+
+    def expired(self):
+        self.looks += 1
+        return self.looks > 1
+
+
+def test_the_deadline_ends_a_relaxation_and_what_it_has_still_is_a_bound():
+    rng = np.random.default_rng(0)
+    X, Y, ridge, k = rng.standard_normal((60, 200)), rng.standard_normal((60, 1)), 5.0, 4
+    bounds = []
+    for deadline in (OneMoreLook(), NO_DEADLINE):
+        _, result = expanded(X, Y, k, ridge, objective=60.0, max_nodes=1, deadline=deadline)
+        assert result.n_bounded == 1
+        bounds.append(min(node.bound for node in result.open_nodes))
+    assert 0 < bounds[0] < bounds[1] < value_of(X, Y, range(k), ridge)

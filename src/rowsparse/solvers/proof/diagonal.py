@@ -15,16 +15,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from rowsparse._arrays import Array, Index
 from rowsparse._deadline import Deadline
 from rowsparse.solvers.proof.candidates import Candidates
 from rowsparse.solvers.proof.squared_relaxation import SquaredRelaxation
 
-# The most features for which a multiple of I is computed, and a general D.
-_MAX_UNIFORM, _MAX_GENERAL = 1500, 150
-# Accuracy of a relaxation, relative to ||Y||^2.
-_TOL = 1e-5
+# The most features for which a general D is computed.
+_MAX_GENERAL = 150
+# Accuracy of a relaxation, relative to ||Y||^2, and of an eigenvalue, relative to it.
+_TOL, _EIGENVALUE_TOL = 1e-5, 1e-4
 # Weights of the barrier, relative to the gradient of g, Newton steps with each, and tries of a
 # step length.
 _WEIGHTS, _STEPS, _TRIES = (3.0, 1.0, 0.3, 0.1, 0.03), 6, 6
@@ -52,7 +54,7 @@ class _RootRelaxation:
 
 def uniform_diagonal(problem: Candidates, k: int, include: Index) -> Array | None:
     """The largest multiple of I below A, or None if it is hardly larger than the ridge."""
-    search = _DiagonalSearch.of(problem, k, include, _MAX_UNIFORM)
+    search = _DiagonalSearch.of(problem, k, include, len(problem))
     return None if search is None else search.uniform()
 
 
@@ -95,7 +97,7 @@ class _DiagonalSearch:
         self.start[: chosen.size] = 1.0
         own = gram.copy()
         own.flat[:: m + 1] += problem.ridge
-        least = float(np.linalg.eigvalsh(own)[0]) - 2.0 * self.rounding * float(size.max())
+        least = _least_eigenvalue(own) - 2.0 * self.rounding * float(size.max())
         self.multiple = self._safe(least * self.unit**2)
         # A small D_j would help at the root, but hurt further down the tree.
         self.floor = np.zeros(m) if self.multiple is None else _FLOOR * self.multiple
@@ -133,10 +135,15 @@ class _DiagonalSearch:
         min_gain = _MIN_CLOSED * (objective - root.value)
         return climbed / self.unit**2 if better > root.value + min_gain else None
 
+    def _less(self, D: Array) -> Array:
+        """A - D."""
+        rest = self.A.copy()
+        rest.flat[:: len(rest) + 1] -= D
+        return rest
+
     def _root(self, D: Array, start: Array) -> _RootRelaxation:
         scale = self.unit / np.sqrt(D)
-        G = self.A.copy()
-        G.flat[:: len(G) + 1] -= D
+        G = self._less(D)
         G /= np.sqrt(D)
         G /= np.sqrt(D)[:, None]
         order, total = self.order, self.problem.total
@@ -177,7 +184,7 @@ class _DiagonalSearch:
 
     def _direction(self, D: Array, gradient: Array, mu: float) -> Array:
         """The Newton direction for g(D), whose gradient is given, plus mu times the barrier."""
-        inverse = np.linalg.inv(self.A - np.diag(D))
+        inverse = np.linalg.inv(self._less(D))
         above = D - self.floor
         slope = gradient + mu * (1.0 / above - inverse.diagonal())
         # Of the curvature of g, the part that comes from 1 / D_j^2 alone.
@@ -207,7 +214,7 @@ class _DiagonalSearch:
         if not np.all(self.floor < D):
             return -np.inf
         try:
-            factor = np.linalg.cholesky(self.A - np.diag(D))
+            factor = np.linalg.cholesky(self._less(D))
         except np.linalg.LinAlgError:
             return -np.inf
         return float(2.0 * np.log(factor.diagonal()).sum() + np.log(D - self.floor).sum())
@@ -215,7 +222,7 @@ class _DiagonalSearch:
     def _is_below(self, D: Array) -> bool:
         """Whether A - D is positive definite, as far as floating point can tell."""
         try:
-            np.linalg.cholesky(self.A - np.diag(D))
+            np.linalg.cholesky(self._less(D))
         except np.linalg.LinAlgError:
             return False
         return True
@@ -227,3 +234,25 @@ class _DiagonalSearch:
                 return D
             D = 0.9 * D
         return None
+
+
+def _least_eigenvalue(A: Array) -> float:
+    """A lower bound of the least eigenvalue but for rounding, close to it; A is overwritten.
+
+    By Lanczos steps with the inverse of A, which take much less time than all eigenvalues.
+    """
+    try:
+        factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return 0.0
+    inverse = LinearOperator(
+        A.shape, lambda v: cho_solve(factor, v, check_finite=False), dtype=float
+    )
+    start = np.random.default_rng(0).standard_normal(len(A))
+    try:
+        found = eigsh(
+            inverse, 1, which="LA", v0=start, tol=_EIGENVALUE_TOL, return_eigenvectors=False
+        )
+    except ArpackError:
+        return 0.0
+    return float(1.0 / ((1.0 + _EIGENVALUE_TOL) * found[0]))

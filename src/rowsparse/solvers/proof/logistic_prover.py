@@ -55,7 +55,7 @@ def certify_logistic(
         With a bound of 0 where nothing can be proven.
     """
     d = loss.design.shape[1]
-    problem = SelectionProblem(np.setdiff1d(np.arange(d), exclude), k, include)
+    problem = SelectionProblem(np.setdiff1d(np.arange(d), exclude), k, include, include[:0])
     if ridge == 0 or loss.Y.shape[1] == 0:
         support, objective = search()
         nothing = [Step(Kind.OPEN)]

@@ -38,11 +38,14 @@ class SelectionProblem:
         Number of features to choose, at most the size of the pool.
     include : array of int
         Those of the pool that must be chosen.
+    implied : array of int
+        Features that must be chosen too, but add nothing: they do not count in ``k``.
     """
 
     pool: Index
     k: int
     include: Index
+    implied: Index
 
     @classmethod
     def of(
@@ -51,13 +54,18 @@ class SelectionProblem:
         """The problem for a design."""
         pool = np.setdiff1d(np.arange(design.shape[1]), exclude)
         if ridge > 0:
-            return cls(pool, k, include)
+            return cls(pool, k, include, include[:0])
         # Included ones come first, so that of equal columns they are kept.
         first = np.concatenate([include, np.setdiff1d(pool, include)])
         kept = _representatives(design, first)
-        pool, include = (np.unique(kept[part]) for part in (pool, include))
-        pool, include = pool[pool >= 0], include[include >= 0]
-        return cls(pool, min(k, pool.size), include)
+        pool, own = (np.unique(kept[part]) for part in (pool, include))
+        pool, own = pool[pool >= 0], own[own >= 0]
+        implied = np.setdiff1d(include, own)
+        return cls(pool, min(k - implied.size, pool.size), own, implied)
+
+    def completed(self, support: Index) -> Index:
+        """A support with the features that are implied, sorted."""
+        return np.union1d(support, self.implied)
 
 
 @dataclass
@@ -190,12 +198,12 @@ class Prover:
 
     def _refit(self, support: Index) -> float:
         """The objective of a choice from its columns; inf if it has too few features."""
-        if support.size < self.support.size:
+        if self.problem.completed(support).size < self.support.size:
             return np.inf
         return least_squares_objective(self.design, self.Y, support, ridge=self.ridge)
 
     def _concluded(self, found: BranchAndBoundResult, diagonal: Array | None) -> ProverResult:
-        self.support, self.objective = found.support, found.objective
+        self.support, self.objective = self.problem.completed(found.support), found.objective
         result = self._result(found.lower_bound, found.steps, found.root_bound, diagonal)
         result.nodes += found.nodes
         return result
@@ -233,7 +241,7 @@ class Prover:
             support = asked.pool[found.support]
             value = self._refit(support)
             if value < self.objective:
-                self.support, self.objective = support, value
+                self.support, self.objective = asked.completed(support), value
         self.nodes += found.tried
         steps = [Step(Kind.ALL if found.lower_bound > 0 else Kind.OPEN)]
         return self._result(found.lower_bound, steps)

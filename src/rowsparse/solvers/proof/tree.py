@@ -81,7 +81,7 @@ class Subtree:
             if least >= self._threshold or (expanded and least > self._task.max_bound):
                 break
             expanded += 1
-            self._expand(heapq.heappop(self._open))
+            self._expand(heapq.heappop(self._open), deadline)
         return SubtreeResult(
             sorted(self._open, key=lambda node: node.order),
             self._closed_bound,
@@ -133,7 +133,7 @@ class Subtree:
             self._threshold = self._options.threshold(value)
 
     # --------------------------------------------------------------------------- one node
-    def _expand(self, node: Node) -> None:
+    def _expand(self, node: Node, deadline: Deadline) -> None:
         """Bound a node; close it, or split it in two."""
         problem, k = self._cache.problem(node.subset), self._options.k
         count = k - node.chosen.size
@@ -151,7 +151,7 @@ class Subtree:
         self._n_bounded += not (tried and count == 1)
         if tried:
             return
-        relaxed = self._relax(problem, node)
+        relaxed = self._relax(problem, node, deadline)
         own = relaxed.bound.value >= node.bound
         value, dual = (relaxed.bound.value, relaxed.dual) if own else (node.bound, node.dual)
         if value >= self._threshold:
@@ -184,8 +184,11 @@ class Subtree:
     def _dual(problem: CandidateProblem, active: Index, W: Array) -> Dual:
         return Dual(problem.features[active], W * problem.unit[active, None])
 
-    def _relax(self, problem: CandidateProblem, node: Node) -> NodeRelaxation:
-        """Solve the relaxation on a working set that grows until nothing outside violates it."""
+    def _relax(self, problem: CandidateProblem, node: Node, deadline: Deadline) -> NodeRelaxation:
+        """Solve the relaxation on a working set that grows until nothing outside violates it.
+
+        Time that is up ends it too: any working set gives a bound.
+        """
         chosen, working, s = node.chosen, node.working, node.s
         k, fixed = self._options.k, np.ones(chosen.size)
         best: NodeRelaxation | None = None
@@ -199,7 +202,7 @@ class Subtree:
             s = point.s[chosen.size :]
             if best is None or bound.value > best.bound.value:
                 best = NodeRelaxation(bound, self._dual(problem, active, point.W), working, s, s)
-            if best.bound.value >= self._threshold:
+            if best.bound.value >= self._threshold or deadline.expired():
                 break
             level = relaxation.multiplier(point) * (1.0 + _VIOLATION)
             outside = node.allowed & (bound.q > level)
@@ -245,20 +248,19 @@ class Subtree:
         chosen, allowed, subset = node.chosen, node.allowed, node.subset
         count = self._options.k - chosen.size
         free = np.flatnonzero(allowed)
+        names, q = problem.features, relaxed.bound.q
+        s, slope = np.zeros(len(problem)), np.zeros(len(problem))
+        s[relaxed.working], slope[relaxed.working] = relaxed.s, relaxed.slope
         if screening is not None and (count <= 1 or free.size <= count):
             feasible = 0 <= count <= free.size
-            key = self._next_key()
-            self._record(node, replace(screening, children=(key,) if feasible else ()))
-            if feasible:
-                self._push(replace(node, order=self._order, key=key))
+            self._record(
+                node, replace(screening, children=(self._child(node, s, q),) if feasible else ())
+            )
             return
         if screening is not None:
             self._record(node, screening)
         if self._complete(problem, node, free, relaxed=True):
             return
-        names, q = problem.features, relaxed.bound.q
-        s, slope = np.zeros(len(problem)), np.zeros(len(problem))
-        s[relaxed.working], slope[relaxed.working] = relaxed.s, relaxed.slope
         if free.size < _COMPACT * len(problem):
             kept = np.sort(np.concatenate([chosen, free]))
             chosen, free = np.searchsorted(kept, chosen), np.searchsorted(kept, free)
