@@ -85,7 +85,10 @@ def run(quick: bool) -> list[Table]:
 def _summary(pairs: Table) -> Table:
     """Objectives and seconds over all pairs of a set and a k."""
     formats = {"classes": "", "pairs": "d", "at or below": "d", "within": "d", "median": ".2f"}
-    table = Table("The same, over the pairs.", formats | {"most": ".2f", VERDICT: ""})
+    table = Table(
+        "TopK(loss='logistic') against abess, over all sets, alphas and k.",
+        formats | {"most": ".2f", VERDICT: ""},
+    )
     table.target = "every objective at or below that of abess, within its time or twice TopK's"
     table.notes.append(
         "At or below: pairs whose objective is no higher than that of abess. Within: pairs whose "

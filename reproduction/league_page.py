@@ -63,12 +63,14 @@ def run_context(scores: Scores, contenders: Iterable[str] = ()) -> dict[str, Any
     sizes = [dataset_info(name) for name in scores.datasets]
     splits: dict[str, set[int]] = {name: set() for name in scores.methods}
     by_set: dict[str, set[int]] = {}
+    by_pair: dict[tuple[str, str], set[int]] = {}
     cut: dict[str, int] = {}
     absent: dict[str, None] = {}
     for row in scores.rows:
         method, dataset = row["method"], row["dataset"]
         splits.get(method, set()).add(row["split"])
         by_set.setdefault(dataset, set()).add(row["split"])
+        by_pair.setdefault((method, dataset), set()).add(row["split"])
         n = row.get("samples")
         if n is not None and n < dataset_info(dataset).n_samples:
             cut[dataset] = n
@@ -87,6 +89,11 @@ def run_context(scores: Scores, contenders: Iterable[str] = ()) -> dict[str, Any
         "most": most,
         "fewer": [label(name) for name, found in splits.items() if len(found) < most],
         "fewer_sets": titles(d for d, found in by_set.items() if len(found) < most),
+        "fewer_pairs": [
+            f"{label(method)} on {titles([dataset])[0]}"
+            for (method, dataset), found in by_pair.items()
+            if method in splits and len(found) < min(len(splits[method]), len(by_set[dataset]))
+        ],
         "forest": len(judged) if judged and judged != repetitions else None,
         "repetitions": len(repetitions),
         "cut": [f"{title} {n}" for title, n in zip(titles(cut), cut.values(), strict=True)],

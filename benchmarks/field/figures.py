@@ -23,6 +23,7 @@ from benchmarks.field.cases import (
 )
 from benchmarks.field.results import Results
 from reproduction.figures import new_canvas, save
+from reproduction.point_labels import Label, label_points
 
 # Ours dark, others in colours that are told apart without red and green.
 COLORS = {TOPK: "#000000", PLAIN: "#777777", "CD-LSR": "#56b4e9", "fastcan": "#e69f00"}
@@ -122,25 +123,18 @@ def draw_filters(results: Results) -> Any:
 def draw_accuracy(compared: Sequence[Compared]) -> Any:
     """Points of accuracy against TopK, and seconds over its seconds."""
     figure, [[ax]] = _figure(1, 1, 8, 4.5)
-    heights: dict[bool, float] = {True: np.inf, False: np.inf}
-    for one in compared:
-        color = "#0072b2" if one.peer else "black"
+    colors = ["#0072b2" if one.peer else "black" for one in compared]
+    for one, color in zip(compared, colors, strict=True):
         ax.plot(one.times, one.points, "o", color=color)
-        # Above the point far to the right; else ours to the left and others to the right of it,
-        # lower where the last label is near.
-        place: dict[str, Any] = {"xytext": (0, 6), "ha": "center", "va": "bottom"}
-        if one.times < 10:
-            near = heights[one.peer] - one.points < 0.35
-            heights[one.peer] = one.points
-            place = {"xytext": (7 if one.peer else -7, -3 if near else 4)}
-            place |= {"ha": "left" if one.peer else "right", "va": "top" if near else "center"}
-        label = f"{one.name} ({one.sets})"
-        at = (one.times, one.points)
-        ax.annotate(label, at, textcoords="offset points", fontsize=8, color=color, **place)
     ax.set_xscale("log")
     ax.margins(x=0.35, y=0.1)
     ax.set_xlabel("seconds / those of TopK (median over the sets)")
     ax.set_ylabel("points of accuracy, TopK = 0")
+    labels = [
+        Label(f"{one.name} ({one.sets})", color=color)
+        for one, color in zip(compared, colors, strict=True)
+    ]
+    label_points(figure, ax, [(one.times, one.points) for one in compared], labels)
     return figure
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.peers.selectors import PEERS
-from reproduction import league, league_page
+from reproduction import accuracy, league, league_page
 from reproduction.declare import RunTask, Size
 from reproduction.league_figures import FAMILIES
 from reproduction.league_scores import JUDGES, VARIANTS, Scores, family, label, outcome
@@ -117,9 +117,22 @@ def test_rows_hold_all_k_and_the_mean_of_their_folds(benchmark_data):
         assert row["objective"] < row["spread"]
 
 
-def test_a_method_that_takes_too_long_is_out_of_time(benchmark_data, tmp_path):
+def spin(*args, **settings):
+    """Take many seconds of processor time.
+
+    Nothing is called meanwhile: a limit that strikes when a function of another file is entered
+    may strike while the measurement of coverage holds its lock, which is never released then.
+    """
+    for _ in range(1_000_000_000):
+        pass
+    raise AssertionError("not stopped")
+
+
+@pytest.mark.posix
+def test_a_method_that_takes_too_long_is_out_of_time(benchmark_data, tmp_path, monkeypatch):
     benchmark_data("lung_discrete")
-    options = {"methods": ("topk",), "fold_limit": 0.01}
+    monkeypatch.setattr(accuracy, "evaluate_split", spin)
+    options = {"methods": ("topk",), "fold_limit": 0.05}
     size = Size("quick", datasets=("lung_discrete",), options=options)
     with ResultStore(tmp_path / "results.db", "quick") as store:
         assert run_paper(league.PAPER, store, size) == 1
@@ -138,6 +151,8 @@ def test_a_package_that_is_not_installed_has_no_row(tmp_path):
 
 # What the README calls methods.
 README_NAMES = {
+    "lpinf": "LpInf",
+    "rpfs": "RPFS",
     "mrmr": "mRMR",
     "fastcan": "fastcan",
     "sklearn-forest": "a forest",
@@ -247,6 +262,16 @@ def test_sets_with_fewer_repetitions_are_named():
     assert one["fewer_sets"] == []
 
 
+def test_single_missing_repetitions_are_named():
+    values = {"topk": 0.9, "rfs": 0.8}
+    rows = grid(values) + [r for r in grid(values, split=1) if r["dataset"] != "srbct"]
+    run = league_page.run_context(Scores.of(rows, "accuracy"))
+    assert (run["fewer_sets"], run["fewer_pairs"]) == (["SRBCT"], [])
+    rows.append(made_row("topk", 0.9, dataset="srbct", split=1))
+    run = league_page.run_context(Scores.of(rows, "accuracy"))
+    assert (run["fewer_sets"], run["fewer_pairs"]) == ([], ["RFS on SRBCT"])
+
+
 def test_two_methods_are_compared_where_both_have_a_result():
     late = {"split": 0, "error": "TimeoutError: stopped after 15 seconds"}
     rows = grid({"topk": 0.9, "rfs": 0.8, "mrmr": 0.7})
@@ -354,7 +379,8 @@ def test_the_readme_says_of_the_league_what_its_rows_say():
     assert (
         f"Of the {len(ranks)} distinct methods with a result on all {sets} sets `TopK` with the "
         f"logistic loss has the best mean rank ({ranks['topk-logistic']}), also for each of three "
-        f"classifiers and each *k*; then come `TopK` with clipped columns ({ranks['topk-clip']}) "
+        f"classifiers and each *k* but 10; then come `TopK` with clipped columns "
+        f"({ranks['topk-clip']}) "
         f"and with its defaults ({ranks['topk']}), and the next are" in text
     )
     others = [f"{README_NAMES[name]} {ranks[name]}" for name in list(ranks)[3:7]]
@@ -362,10 +388,10 @@ def test_the_readme_says_of_the_league_what_its_rows_say():
     assert f"differ by no more than {overall.critical_difference:.1f} are" in text
     for which in (*({"judge": j} for j in JUDGES), *({"k": k} for k in scores.ks)):
         own = scores.mean_ranks(scores.ranked, **which)
-        assert min(own, key=own.__getitem__) == "topk-logistic"
+        assert (min(own, key=own.__getitem__) == "topk-logistic") is (which != {"k": 10})
     found = league_page.against_context(scores)
     assert f"ahead of {found['behind']} of {found['rivals']} rivals" in text
-    assert found["ahead"] == []
+    assert found["ahead"] == [label("topk-logistic")]
     at = scores.methods.index("topk")
     first = int((scores.places(k=80)[:, at] == 1).sum())
     assert f"with 80 features it is first on {first} of the {sets} sets" in text
