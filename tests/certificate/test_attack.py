@@ -212,6 +212,11 @@ def test_a_last_feature_of_many_is_not_one_that_was_chosen_before(seed):
     assert verify(X, y, selector) == pytest.approx(optimum, rel=2e-6)
 
 
+def test_screening_by_a_score_that_dwarfs_the_objective_is_no_better_than_rounding():
+    # The score of the feature that is fixed is a million times the objective.
+    assert broken_claims([7013795]) == {}
+
+
 @pytest.mark.parametrize("column", ["constant", "copy"])
 def test_included_columns_that_add_nothing_stay(column):
     rng = np.random.default_rng(6)

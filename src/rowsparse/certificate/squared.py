@@ -62,11 +62,13 @@ class SquaredBounds:
         root = np.sqrt(self.total)
         lengths = np.linalg.norm(u, axis=1) + rounding * (root + size) * self.norms
         q = lengths**2 / self.D
-        largest = np.sort(q[choices.allowed])[::-1][: choices.count].sum()
+        used = q[choices.chosen].sum()
+        used += np.sort(q[choices.allowed])[::-1][: choices.count].sum()
         explained = float(np.vdot(fitted, fitted) + np.vdot(W, moved))
-        margin = rounding * (size * (size + root) + 8.0 * self.total)
-        value = self.total - explained - q[choices.chosen].sum() - largest - margin
-        return float(value), q
+        # The last part is for screening, which adds a q to the value: it may be most of ``used``.
+        k = choices.chosen.size + choices.count
+        margin = rounding * (size * (size + root) + 8.0 * self.total + used) + 2.0 * _EPS * k * used
+        return float(self.total - explained - used - margin), q
 
     def _products(self, one: Index, other: Index) -> Array:
         if self.gram is not None:

@@ -238,11 +238,13 @@ class Candidates:
         q *= q
         q /= self.ridge
         explained = float(np.vdot(W, self.B[active] - u[active]))
-        margin = rounding * (size * (size + np.sqrt(self.total)) + 8.0 * self.total)
         free, count = q[allowed], k - chosen.size
         top = largest(free, count + 1)
         top = np.sort(top)[::-1]
         used = float(q[chosen].sum() + top[:count].sum())
+        margin = rounding * (size * (size + np.sqrt(self.total)) + 8.0 * self.total)
+        # Screening adds a q to the value, which may be most of what is used.
+        margin += (rounding + 2.0 * _EPS * k) * used
         first_out = float(top[count]) if top.size > count else 0.0
         last_in = float(top[count - 1]) if count else np.inf
         value = self.total - explained - used - margin
