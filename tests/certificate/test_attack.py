@@ -212,6 +212,11 @@ def test_a_last_feature_of_many_is_not_one_that_was_chosen_before(seed):
     assert verify(X, y, selector) == pytest.approx(optimum, rel=2e-6)
 
 
+def test_a_relaxation_without_curvature_is_moved_no_further_than_its_digits_reach():
+    # Columns of zeros but for rounding: a Newton step has a length of 1e300.
+    assert broken_claims([20006326]) == {}
+
+
 def test_screening_by_a_score_that_dwarfs_the_objective_is_no_better_than_rounding():
     # The score of the feature that is fixed is a million times the objective.
     assert broken_claims([7013795]) == {}

@@ -25,6 +25,8 @@ _AT_BOUND = 1e-9
 _SHRINK_STEP = 0.3
 _NEWTON_TRIES = 6
 _GRADIENT_TRIES = 12
+# The longest move of an entry, before it is projected to [0, 1]: longer ones would lose its digits.
+_LONGEST = 1e3
 # Steps of one solution, and Newton steps that may fail before the barrier method takes over.
 _MAX_ITER, _MAX_FAILURES = 50, 6
 # The weight of the barrier, relative to ||Y||^2 a feature, how it falls, the steps with each
@@ -225,20 +227,20 @@ class Relaxation(ABC, Generic[Point]):
 
     def _newton_step(self, point: Point) -> Point | None:
         direction = self._newton_direction(point)
-        if direction is None:
-            return None
-        step = 1.0
-        for _ in range(_NEWTON_TRIES):
-            trial = self.evaluate(self.project(point.s + step * direction), point)
-            if trial.phi < point.phi:
-                return trial
-            step *= _SHRINK_STEP
-        return None
+        return None if direction is None else self._moved(point, direction, 1.0, _NEWTON_TRIES)
 
     def _gradient_step(self, point: Point) -> Point | None:
         step = 1.0 / max(self._curvature(point), np.finfo(np.float64).tiny)
-        for _ in range(_GRADIENT_TRIES):
-            trial = self.evaluate(self.project(point.s + step * point.q), point)
+        return self._moved(point, point.q, step, _GRADIENT_TRIES)
+
+    def _moved(self, point: Point, direction: Array, step: float, tries: int) -> Point | None:
+        """The point after a step, shortened until phi falls; None if it does not."""
+        longest = float(np.abs(direction).max(initial=0.0))
+        if not 0.0 < longest < np.inf:
+            return None
+        step = min(step, _LONGEST / longest)
+        for _ in range(tries):
+            trial = self.evaluate(self.project(point.s + step * direction), point)
             if trial.phi < point.phi:
                 return trial
             step *= _SHRINK_STEP
