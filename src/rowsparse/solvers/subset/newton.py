@@ -288,7 +288,7 @@ def target_models(
 ) -> Iterator[TargetModels]:
     """The models of the columns of the targets, as many at a time as memory holds well."""
     X_S, c = columns.take(support), loss.Y.shape[1]
-    H, residual = loss.curvature(fit.P), -loss.gradient(fit.P)
+    gradient, H = loss.derivatives(fit.P)
     step = max(1, _ENTRIES // max(1, support.size * max(columns.size, len(H))))
     for begin in range(0, c, step):
         of = slice(begin, begin + step)
@@ -298,7 +298,7 @@ def target_models(
             X_S,
             fit.W[:, of],
             H[:, of],
-            residual[:, of],
+            -gradient[:, of],
             ridge,
             loss.fit_intercept,
         )
