@@ -237,9 +237,10 @@ class _DiagonalSearch:
 
 
 def _least_eigenvalue(A: Array) -> float:
-    """A lower bound of the least eigenvalue but for rounding, close to it; A is overwritten.
+    """The least eigenvalue, or a little less, as Lanczos steps find it; A is overwritten.
 
-    By Lanczos steps with the inverse of A, which take much less time than all eigenvalues.
+    They are steps with the inverse of A, and take much less time than all eigenvalues. What they
+    find is no proof: a Cholesky factor decides whether a multiple of I is below A.
     """
     try:
         factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
