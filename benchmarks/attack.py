@@ -4,7 +4,8 @@ What must hold for whatever TopK accepts: 0 <= lower_bound_ <= optimum <= object
 "optimal" if and only if gap_ <= gap_tol; exactly k features, those to be included among them; and
 never worse than without the certificate. Bounds are compared as exact fractions, with the logistic
 loss in long doubles; the objective may be off by what rounding does to a sum. Half of the problems
-are solved with limits so small that they take the paths of large ones.
+are solved with limits so small that they take the paths of large ones. From Moments, whose rounding
+errors are larger, the objective may be off by more, but not the bound.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import perf_counter
@@ -26,7 +27,7 @@ from benchmarks.attack_limits import small_limits
 from benchmarks.exact import Array, ExactProblem
 from benchmarks.exact_logistic import LogisticProblem
 from benchmarks.tables import VERDICT, Table, verdict
-from rowsparse import TopK
+from rowsparse import Moments, TopK
 from rowsparse.certificate import verify
 
 _SMALL_LIMITS = "small limits"
@@ -224,11 +225,14 @@ def _settings(rng: np.random.Generator, d: int, kinds: list[str]) -> dict[str, A
 
 
 # ------------------------------------------------------------------------------ the checks
+def _limits(case: Case) -> AbstractContextManager[None]:
+    return small_limits(case.seed) if _SMALL_LIMITS in case.kinds else nullcontext()
+
+
 def judge(case: Case) -> Verdict:
     """Fit a case, and hold what it says against the enumeration."""
     result = Verdict()
-    small = _SMALL_LIMITS in case.kinds
-    with warnings.catch_warnings(), small_limits(case.seed) if small else nullcontext():
+    with warnings.catch_warnings(), _limits(case):
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("error", RuntimeWarning)
         try:
@@ -248,6 +252,36 @@ def judge(case: Case) -> Verdict:
             slack = (_OBJECTIVE + case.settings["gap_tol"]) * without.objective_
             result.check(fitted.objective_ <= without.objective_ + slack, "worse with a proof")
         _check_truth(result, case, fitted)
+    return result
+
+
+def judge_moments(case: Case) -> Verdict:
+    """As :func:`judge`, with the case in blocks, of which one comes and goes again."""
+    result, rng = Verdict(), np.random.default_rng([case.seed, 4])
+    X = case.X.toarray() if sp.issparse(case.X) and rng.random() < 0.5 else case.X
+    task = "classification" if case.y.dtype.kind == "i" else "regression"
+    settings = case.settings | {"task": task, "time_limit": None}
+    weights = np.ones(len(case.y)) if case.weights is None else case.weights
+    cut = int(rng.integers(1, len(case.y)))
+    with warnings.catch_warnings(), _limits(case):
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        moments = Moments(task)
+        for rows in (slice(0, cut), slice(cut, None)):
+            moments.update(X[rows], case.y[rows], weights[rows])
+        if rng.random() < 0.3:
+            passing = Moments(task).update(X * 10.0 ** rng.uniform(-3, 3), case.y, weights)
+            moments = moments.merge(passing).subtract(passing)
+        try:
+            fitted = TopK(**settings).fit_moments(moments)
+        except ValueError as refusal:
+            result.check("\n" not in str(refusal), "a refusal of several lines")
+            return result
+        result.status = fitted.status_
+        _check_statement(result, case, fitted)
+        exact, chosen = case.exact(), fitted.get_support(indices=True).tolist()
+        optimum: Any = min(exact.best(), exact.objective(chosen))
+        result.check(Fraction(fitted.lower_bound_) <= optimum, "bound above the optimum")
     return result
 
 
@@ -294,11 +328,20 @@ def run(quick: bool) -> list[Table]:
     """As many cases as fit into ROWSPARSE_MINUTES (1) a loss, from the seed ROWSPARSE_SEED (0)."""
     minutes = 0.1 if quick else float(os.environ.get("ROWSPARSE_MINUTES", "1"))
     first = int(os.environ.get("ROWSPARSE_SEED", "0"))
-    cases = {"squared": draw, "logistic": draw_logistic}
-    return [_attacked(loss, one, minutes, first) for loss, one in cases.items()]
+    return [
+        _attacked("squared loss", draw, judge, minutes, first),
+        _attacked("squared loss from Moments", draw, judge_moments, minutes, first),
+        _attacked("logistic loss", draw_logistic, judge, minutes, first),
+    ]
 
 
-def _attacked(loss: str, drawn: Callable[[int], Case], minutes: float, first: int) -> Table:
+def _attacked(
+    what: str,
+    drawn: Callable[[int], Case],
+    judged: Callable[[Case], Verdict],
+    minutes: float,
+    first: int,
+) -> Table:
     tried: Counter[str] = Counter()
     proven: Counter[str] = Counter()
     broken: Counter[str] = Counter()
@@ -307,21 +350,21 @@ def _attacked(loss: str, drawn: Callable[[int], Case], minutes: float, first: in
     seed, end = first, perf_counter() + 60 * minutes
     while perf_counter() < end:
         case = drawn(seed)
-        result = judge(case)
+        result = judged(case)
         for kind in ("all", *case.kinds):
             tried[kind] += 1
             proven[kind] += result.status == "optimal"
             broken[kind] += bool(result.broken)
-        for what in result.broken:
-            seen[what] += 1
-            examples.setdefault(what, seed)
+        for claim in result.broken:
+            seen[claim] += 1
+            examples.setdefault(claim, seed)
         seed += 1
     formats = {"kind": "", "cases": "d", "proven": "d", "violations": "d", VERDICT: ""}
-    title = f"Attack on the certificate, {loss} loss, {minutes:g} minutes, seeds from {first}."
+    title = f"Attack on the certificate, {what}, {minutes:g} minutes, seeds from {first}."
     table = Table(title, formats)
     table.target = "no violation"
     for kind, count in tried.most_common():
         row = {"kind": kind, "cases": count, "proven": proven[kind], "violations": broken[kind]}
         table.rows.append(row | {VERDICT: verdict(not broken[kind]) if kind == "all" else ""})
-    table.notes += [f"{count} x {what} (seed {examples[what]})" for what, count in seen.items()]
+    table.notes += [f"{count} x {claim} (seed {examples[claim]})" for claim, count in seen.items()]
     return table

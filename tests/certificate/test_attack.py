@@ -15,14 +15,14 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.attack import draw, draw_logistic, judge
+from benchmarks.attack import draw, draw_logistic, judge, judge_moments
 from benchmarks.exact import ExactProblem
 from benchmarks.exact_logistic import LogisticProblem
 from rowsparse import TopK
 from rowsparse.certificate import verify
 
 
-def broken_claims(seeds, drawn=draw):
+def broken_claims(seeds, drawn=draw, judge=judge):
     broken = {seed: judge(drawn(seed)).broken for seed in seeds}
     return {seed: what for seed, what in broken.items() if what}
 
@@ -35,11 +35,16 @@ def test_what_is_said_of_fixed_cases_with_the_logistic_loss_is_true():
     assert broken_claims(range(22, 34), draw_logistic) == {}
 
 
+def test_what_is_said_of_fixed_cases_from_moments_is_true():
+    assert broken_claims(range(60), judge=judge_moments) == {}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(4))
 def test_what_is_said_of_more_fixed_cases_is_true(part):
     assert broken_claims(range(40 + part, 1200, 4)) == {}
     assert broken_claims(range(34 + part, 400, 4), draw_logistic) == {}
+    assert broken_claims(range(60 + part, 1200, 4), judge=judge_moments) == {}
 
 
 @settings(max_examples=25, deadline=None)

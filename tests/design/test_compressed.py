@@ -34,3 +34,18 @@ def test_targets_of_zero() -> None:
     )
     np.testing.assert_allclose(design.gram(), X.T @ X)
     assert not small.any()
+
+
+@pytest.mark.parametrize("small", [1.0, 1e-3, 1e-6])
+def test_errors_of_the_products_are_no_larger_than_it_says(small: float) -> None:
+    rng = np.random.default_rng(1)
+    X, Y = rng.standard_normal((30, 8)), rng.standard_normal((30, 2))
+    Y[:, 1] = Y[:, 0] + small * Y[:, 1]
+    X[:, 2] = X[:, 1] + 1e-7 * X[:, 2]
+    norms = np.linalg.norm(X, axis=0)
+    design, targets = compressed_design(np.asfortranarray(X.T @ X), X.T @ Y, Y.T @ Y, 1e-14)
+    assert 1e-14 < design.product_rounding < 1e-12 / small
+    error = np.abs(design.gram() - X.T @ X) / np.outer(norms, norms)
+    assert error.max() <= design.product_rounding
+    error = np.abs(design.rmatmul(targets) - X.T @ Y) / np.outer(norms, np.linalg.norm(Y, axis=0))
+    assert error.max() <= design.product_rounding

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -139,3 +140,34 @@ def test_without_products_only_they_are_missing() -> None:
     found = gathered(X, Y, w, [30], products=False)
     assert found.xx is None
     np.testing.assert_allclose(found.x_square, gathered(X, Y, w, []).x_square)
+
+
+def exact_products(X: Any, w: Any) -> Any:
+    """Weighted sums of products of deviations from the means, as fractions."""
+    Z = np.array([[Fraction(float(x)) for x in row] for row in X], dtype=object)
+    w = np.array([Fraction(float(one)) for one in w], dtype=object)
+    Z = Z - (w @ Z) / w.sum()
+    return (Z * w[:, None]).T @ Z
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    offset=st.sampled_from([0.0, 3.0, 80.0, 1e8]),
+    cuts=st.lists(st.integers(0, 30), max_size=4),
+    sparse=st.booleans(),
+    passing=st.sampled_from([0.0, 1.0, 1e4]),
+)
+def test_rounding_errors_are_no_larger_than_counted(
+    seed: int, offset: float, cuts: list[int], sparse: bool, passing: float
+) -> None:
+    X, Y, w = data(offset, n=30, d=4, seed=seed)
+    if sparse:
+        X[np.random.default_rng(seed).random(X.shape) < 0.93] = 0.0
+    found = gathered(sp.csr_array(X) if sparse else X, Y, w, cuts)
+    if passing:  # rows that come and go again
+        other = gathered(passing * X + passing, Y, w, [])
+        found.merge(other)
+        found.subtract(other)
+    error = np.abs(found.full_xx().astype(object) - exact_products(X, w)).astype(float)
+    assert np.all(error <= np.sqrt(np.outer(found.x_error, found.x_error)))

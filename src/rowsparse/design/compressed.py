@@ -13,9 +13,12 @@ __all__ = ["compressed_design"]
 
 # Directions of Y below this share of the largest are rounding.
 _NO_TARGET = 1e-14
+_EPS = float(np.finfo(np.float64).eps)
 
 
-def compressed_design(gram: Array, cross: Array, targets: Array) -> tuple[DenseDesign, Array]:
+def compressed_design(
+    gram: Array, cross: Array, targets: Array, rounding: float = 0.0
+) -> tuple[DenseDesign, Array]:
     """A design Z and targets Y of at most d + c rows with Z'Z, Z'Y and Y'Y as given.
 
     Squared losses depend on nothing else, so that their solvers find in these rows what they
@@ -34,6 +37,9 @@ def compressed_design(gram: Array, cross: Array, targets: Array) -> tuple[DenseD
         Z'Y.
     targets : array of shape (c, c)
         Y'Y.
+    rounding : float
+        Bound on the error of these, relative to the lengths of the columns. The
+        ``product_rounding`` of the design is that of its own products.
 
     Examples
     --------
@@ -42,7 +48,7 @@ def compressed_design(gram: Array, cross: Array, targets: Array) -> tuple[DenseD
     >>> np.allclose(design.gram(), X.T @ X), np.allclose(design.rmatmul(small), X.T @ Y)
     (True, True)
     """
-    d = gram.shape[0]
+    d, c = cross.shape
     norms = np.sqrt(np.maximum(np.diag(gram), 0.0))
     inverse = np.divide(1.0, norms, out=np.zeros(d), where=norms > 0)
     values, vectors = np.linalg.eigh(targets)
@@ -63,4 +69,8 @@ def compressed_design(gram: Array, cross: Array, targets: Array) -> tuple[DenseD
     Z *= norms
     Y = np.zeros((Z.shape[0], targets.shape[0]))
     Y[: roots.size] = roots[:, None] * vectors[:, kept].T
-    return DenseDesign(Z, mean=None, inv_scale=np.ones(d)), Y
+    design = DenseDesign(Z, mean=None, inv_scale=np.ones(d))
+    # Dividing by the roots makes the errors of P larger in small directions of Y.
+    spread = float(roots.max() / roots.min()) if roots.size else 1.0
+    design.product_rounding = (1.0 + spread) * (rounding + 4.0 * (d + c + 16) * _EPS)
+    return design, Y

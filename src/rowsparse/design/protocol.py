@@ -76,6 +76,8 @@ class Design(ABC):
     explicit_gram: ClassVar[bool] = False
     # Whether X, and what the methods named held_* return, is on another device.
     on_device: ClassVar[bool] = False
+    # The relative error of its products, if its rows stand for others that it was computed from.
+    product_rounding: float = 0.0
     _spectral_norm: float | None = None
 
     @property

@@ -5,7 +5,7 @@ Blocks are centred at means of their own and combined by the formula of Chan, Go
     S = S_a + S_b + (w_a w_b / (w_a + w_b)) (m_b - m_a)(m_b - m_a)'
 
 and all means are relative to those of the first rows, so that the offsets of columns cost no
-digits, however large they are.
+digits, however large they are. How large the rounding errors may be is counted along.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _GONE = 1e-12
 # Number of rows whose mean is the origin.
 _ORIGIN_ROWS = 32
 # What there is one of for each column of X.
-_OF_COLUMNS = ("x_origin", "x_shift", "x_square", "x_low", "x_high")
+_OF_COLUMNS = ("x_origin", "x_shift", "x_square", "x_error", "x_low", "x_high")
+_EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass
@@ -53,6 +54,9 @@ class Statistics:
         Weighted means, less the origins.
     x_square : array of shape (d,)
         Weighted sums of squared deviations from the mean.
+    x_error : array of shape (d,)
+        The rounding error of the product of columns i and j is at most the root of the product of
+        these two entries, and in ``xy`` that times the length of y where x_j has its own.
     xy, yy : arrays of shape (d, c) and (c, c)
         Weighted sums of products of deviations.
     xx : array of shape (d, d) or None
@@ -73,6 +77,7 @@ class Statistics:
     x_shift: Array
     y_shift: Array
     x_square: Array
+    x_error: Array
     xy: Array
     yy: Array
     xx: Array | None
@@ -94,6 +99,7 @@ class Statistics:
             x_shift=np.zeros(d),
             y_shift=np.zeros(c),
             x_square=np.zeros(d),
+            x_error=np.zeros(d),
             xy=np.zeros((d, c)),
             yy=np.zeros((c, c)),
             xx=np.zeros((d, d), order="F") if products else None,
@@ -186,6 +192,7 @@ class Statistics:
             V *= np.sqrt(w)[:, None]
         block.xy, block.yy = Z[:n].T @ V, V.T @ V
         block.x_square = np.einsum("ij,ij->j", Z, Z)
+        block.x_error = _sum_error(n) * block.x_square
         share, difference = self._combine(block)
         if self.xx is not None:
             Z[n] = np.sqrt(share) * difference
@@ -216,6 +223,8 @@ class Statistics:
         V = Y - self.y_origin
         block = self._block(n, w, V)
         block.x_shift, block.x_square = mean - self.x_origin, square
+        # The squares of the means are subtracted last.
+        block.x_error = _sum_error(n) * (square + total * mean**2)
         block.x_low = X.min(axis=0).toarray().ravel()
         block.x_high = X.max(axis=0).toarray().ravel()
         block.y_low, block.y_high = Y.min(axis=0), Y.max(axis=0)
@@ -269,6 +278,7 @@ class Statistics:
         self.y_shift = self.y_shift - dy * (part.weight / left)
         dx, dy = self._differences(part)
         share = left * part.weight / whole
+        self.x_error = self.x_error + part.x_error + 4.0 * _EPS * self.x_square
         self.x_square = np.maximum(self.x_square - part.x_square - share * dx**2, 0.0)
         self.xy = self.xy - part.xy - share * np.outer(dx, dy)
         self.yy = self.yy - part.yy - share * np.outer(dy, dy)
@@ -298,6 +308,7 @@ class Statistics:
         if self.grouped:
             self._combine_groups(other)
         self.x_square += other.x_square + share * dx**2
+        self.x_error = self.x_error + other.x_error + 4.0 * _EPS * self.x_square
         self.xy += other.xy + share * np.outer(dx, dy)
         self.yy += other.yy + share * np.outer(dy, dy)
         self.x_shift = self.x_shift + (other.weight / total) * dx
@@ -350,6 +361,14 @@ class Statistics:
             above = np.minimum.outer(columns, columns), np.maximum.outer(columns, columns)
             part.xx = np.asfortranarray(self.xx[above])
         return part
+
+
+def _sum_error(n: int) -> float:
+    """Bound on the error of a sum of n products, relative to the lengths of its factors.
+
+    It is that of their means, too, and of the few operations on each of them.
+    """
+    return 2.0 * (n + 16) * _EPS
 
 
 def _chunks(n: int, d: int) -> Iterator[slice]:

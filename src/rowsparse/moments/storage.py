@@ -16,13 +16,14 @@ from rowsparse.moments.statistics import Statistics
 __all__ = ["Stored", "read_moments_file", "write_moments_file"]
 
 # The version of the files that are written.
-_FORMAT = 1
+_FORMAT = 2
 _NUMBERS = (
     "x_origin",
     "y_origin",
     "x_shift",
     "y_shift",
     "x_square",
+    "x_error",
     "xy",
     "yy",
     "x_low",

@@ -8,6 +8,7 @@ import pytest
 from rowsparse._deadline import NO_DEADLINE, Deadline
 from rowsparse.certificate.steps import Kind
 from rowsparse.design import make_design
+from rowsparse.design.compressed import compressed_design
 from rowsparse.solvers.proof import prover
 from rowsparse.solvers.proof.prover import SelectionProblem, certify
 
@@ -147,3 +148,21 @@ def test_included_columns_that_add_nothing_take_up_their_places(n):
     assert proof.support.tolist() == sorted({*include, *support})
     assert proof.optimal(1e-6)
     assert proof.objective == pytest.approx(least, rel=1e-9)
+
+
+def test_rounded_products_prove_less_and_nothing_by_trying_all_choices():
+    X, Y = random_data(9, 30, 9)
+    X[:, 1], X[:, 5] = X[:, 0], 0.0
+    gram = np.asfortranarray(X.T @ X)
+    design, small = compressed_design(gram, X.T @ Y, Y.T @ Y, 1e-9)
+    problem = SelectionProblem.of(design, 3, 0.0, NONE, NONE)
+    # Columns that are equal may not have been so.
+    assert problem.pool.tolist() == [0, 1, 2, 3, 4, 6, 7, 8]
+    best, support = best_choice(X, Y, 3, 1.0)
+    options = {"include": NONE, "exclude": NONE, "gap_tol": 1e-9, "deadline": NO_DEADLINE}
+    options |= {"keep_on_interrupt": False, "keep_proof": False, "n_jobs": None}
+    options |= {"monitor": lambda progress: False, "search": lambda: (np.array(support), best)}
+    for ridge in (0.0, 1.0):
+        proof = certify(design, small, 3, np.array(support), best, ridge=ridge, **options)
+        assert not proof.optimal(1e-9)
+        assert proof.optimal(1e-5) == (ridge > 0)

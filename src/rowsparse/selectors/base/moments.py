@@ -62,6 +62,19 @@ class MomentsSample:
         return np.asarray((self.statistics.x_low == self.statistics.x_high) | rounding)
 
     @property
+    def rounding(self) -> float:
+        """Bound on the error of products of columns, relative to their lengths.
+
+        It is infinite if a subtraction left nothing but rounding errors of a column.
+        """
+        found, constant = self.statistics, self.constant
+        lost = constant & (found.x_low < found.x_high)
+        if np.any(found.x_error[lost] > found.weight * (10.0 * _EPS * self.largest[lost]) ** 2):
+            return np.inf
+        # Twice: of the products, and of the lengths by which columns may be divided.
+        return 2.0 * float((found.x_error[~constant] / found.x_square[~constant]).max(initial=_EPS))
+
+    @property
     def largest(self) -> Array:
         """The largest modulus of each column."""
         return np.maximum(np.abs(self.statistics.x_low), np.abs(self.statistics.x_high))
@@ -148,7 +161,7 @@ def moments_problem(
     gram *= inv_scale[:, None]
     gram *= inv_scale
     cross *= inv_scale[:, None] / targets.unit
-    design, Y = compressed_design(gram, cross, yy / targets.unit**2)
+    design, Y = compressed_design(gram, cross, yy / targets.unit**2, sample.rounding)
     check_objective(Y, None, False, targets.unit, objective_power)
     return LinearProblem(
         design,

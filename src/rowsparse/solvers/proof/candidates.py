@@ -111,7 +111,7 @@ class Candidates:
         features = np.arange(d) if features is None else features
         # The error of a sum of n products, of the means and scales that are sums of n terms too,
         # and of the few operations on each entry.
-        rounding = (n + 16) * 2.0 * _EPS
+        rounding = (n + 16) * 2.0 * _EPS + design.product_rounding
         columns = None
         if n * features.size <= _BLOCK_ENTRIES:
             columns = np.ascontiguousarray(design.double_columns(features))

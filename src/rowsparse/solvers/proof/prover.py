@@ -228,8 +228,10 @@ class Prover:
         )
 
     def _enumerated(self) -> ProverResult | None:
-        """The proof by trying all choices; None if there are too many."""
+        """The proof by trying all choices; None if there are too many, or data are rounded."""
         asked, n = self.problem, self.design.shape[0]
+        if self.design.product_rounding > 0:
+            return None
         count = asked.k - asked.include.size
         if not few_choices(n, asked.pool.size - asked.include.size, count, asked.k):
             return None
@@ -316,14 +318,17 @@ def certify(
 
 
 def _representatives(design: Design, features: Index) -> Index:
-    """For every column, the first of these features with the same direction; -1 for zeros."""
+    """For every column, the first of these features with the same direction; -1 for zeros.
+
+    Where products have rounding errors, columns may be equal that were not: each is the first.
+    """
     representative = np.arange(design.shape[1])
     norms = design.column_norms()
     seen: dict[bytes, int] = {}
     for j in features.tolist():
         if norms[j] == 0:
             representative[j] = -1
-        else:
+        elif design.product_rounding == 0:
             key = direction_key(design.stored_columns(np.array([j]))[:, 0])
             representative[j] = seen.setdefault(key, j)
     return representative
