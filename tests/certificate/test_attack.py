@@ -222,6 +222,10 @@ def test_a_relaxation_without_curvature_is_moved_no_further_than_its_digits_reac
     assert broken_claims([20006326]) == {}
 
 
+def test_pivots_that_rounding_makes_zero_end_in_no_warning():
+    assert broken_claims([800813], draw_logistic) == {}
+
+
 def test_screening_by_a_score_that_dwarfs_the_objective_is_no_better_than_rounding():
     # The score of the feature that is fixed is a million times the objective.
     assert broken_claims([7013795]) == {}

@@ -178,12 +178,15 @@ class TargetModels:
         self._added.append((E, pivot))
 
     def removal_costs(self) -> Array:
-        return np.asarray(0.5 * (self.W**2 / self._pivots).sum(axis=0))
+        # Of dependent columns without a ridge, rounding may make pivots zero.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            costs = self.W**2 / self._pivots
+        return np.asarray(0.5 * np.nan_to_num(costs, nan=0.0, posinf=np.inf).sum(axis=0))
 
     def exchange_gains(self) -> Array:
         pivots = self._pivots[:, :, None]
         # Where all predictions are certain there is no curvature: such a model proposes nothing.
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             left = self.T**2
             left /= pivots
             left += self.s[:, None, :]
