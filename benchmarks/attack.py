@@ -270,7 +270,11 @@ def judge_moments(case: Case) -> Verdict:
         for rows in (slice(0, cut), slice(cut, None)):
             moments.update(X[rows], case.y[rows], weights[rows])
         if rng.random() < 0.3:
-            passing = Moments(task).update(X * 10.0 ** rng.uniform(-3, 3), case.y, weights)
+            passing = Moments(task).update(
+                X * 10.0 ** rng.uniform(-3, 3),
+                case.y * (10.0 ** rng.uniform(-3, 6) if task == "regression" else 1),
+                weights,
+            )
             moments = moments.merge(passing).subtract(passing)
         try:
             fitted = TopK(**settings).fit_moments(moments)

@@ -36,7 +36,8 @@ def test_what_is_said_of_fixed_cases_with_the_logistic_loss_is_true():
 
 
 def test_what_is_said_of_fixed_cases_from_moments_is_true():
-    assert broken_claims(range(60), judge=judge_moments) == {}
+    # The last ones: of columns, or of numbers, a subtraction leaves little but rounding errors.
+    assert broken_claims([*range(60), 428, 549, 678, 1148], judge=judge_moments) == {}
 
 
 @pytest.mark.long

@@ -10,7 +10,6 @@ digits, however large they are. How large the rounding errors may be is counted 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -20,12 +19,10 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsyr, dsyrk
 
 from rowsparse._arrays import Array, Index
+from rowsparse.moments.sums import chunks, joint_range, scatter, sparse_moments, sum_error
 
 __all__ = ["Statistics"]
 
-# Entries of X that are centred and multiplied at a time, and the least number of rows of them:
-# with fewer, adding to the products takes longer than computing them.
-_CHUNK_ENTRIES, _CHUNK_ROWS = 1 << 20, 512
 # Sparse blocks with a larger share of entries, or a larger mean in standard deviations, are made
 # dense, a chunk at a time: products are then faster, or would lose digits.
 _DENSE_SHARE, _LARGEST_OFFSET = 0.1, 1e2
@@ -37,7 +34,8 @@ _GONE = 1e-12
 _ORIGIN_ROWS = 32
 # What there is one of for each column of X.
 _OF_COLUMNS = ("x_origin", "x_shift", "x_square", "x_error", "x_low", "x_high")
-_EPS = float(np.finfo(np.float64).eps)
+# Error of an addition to the sums of products, or a subtraction, as a share of them.
+_UPDATE = 8.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass
@@ -54,9 +52,9 @@ class Statistics:
         Weighted means, less the origins.
     x_square : array of shape (d,)
         Weighted sums of squared deviations from the mean.
-    x_error : array of shape (d,)
-        The rounding error of the product of columns i and j is at most the root of the product of
-        these two entries, and in ``xy`` that times the length of y where x_j has its own.
+    x_error, y_error : arrays of shape (d,) and (c,)
+        How large rounding errors may be: that of the sum of products of two columns, of X or of Y,
+        is at most the root of the product of their two entries.
     xy, yy : arrays of shape (d, c) and (c, c)
         Weighted sums of products of deviations.
     xx : array of shape (d, d) or None
@@ -78,6 +76,7 @@ class Statistics:
     y_shift: Array
     x_square: Array
     x_error: Array
+    y_error: Array
     xy: Array
     yy: Array
     xx: Array | None
@@ -100,6 +99,7 @@ class Statistics:
             y_shift=np.zeros(c),
             x_square=np.zeros(d),
             x_error=np.zeros(d),
+            y_error=np.zeros(c),
             xy=np.zeros((d, c)),
             yy=np.zeros((c, c)),
             xx=np.zeros((d, d), order="F") if products else None,
@@ -161,7 +161,7 @@ class Statistics:
             if self._add_sparse(by_rows, Y, weights):
                 return
             X = by_rows
-        for rows in _chunks(*X.shape):
+        for rows in chunks(*X.shape):
             part = X[rows].toarray() if sp.issparse(X) else X[rows]
             self._add_dense(part, Y[rows], None if weights is None else weights[rows])
 
@@ -186,13 +186,14 @@ class Statistics:
         block.y_low, block.y_high = Y.min(axis=0), Y.max(axis=0)
         for g in range(Y.shape[1] if self.grouped else 0):
             rows = np.flatnonzero(Y[:, g])
-            block.group_scatter[g] = _scatter(Z[rows], w[rows])
+            block.group_scatter[g] = scatter(Z[rows], w[rows])
         if weights is not None:
             Z[:n] *= np.sqrt(w)[:, None]
             V *= np.sqrt(w)[:, None]
         block.xy, block.yy = Z[:n].T @ V, V.T @ V
         block.x_square = np.einsum("ij,ij->j", Z, Z)
-        block.x_error = _sum_error(n) * block.x_square
+        block.x_error = sum_error(n) * block.x_square
+        block.y_error = sum_error(n) * np.diag(block.yy)
         share, difference = self._combine(block)
         if self.xx is not None:
             Z[n] = np.sqrt(share) * difference
@@ -217,14 +218,16 @@ class Statistics:
         w = np.ones(n) if weights is None else weights
         total = float(w.sum())
         X = X.astype(np.float64)
-        mean, square = _sparse_moments(X, w)
+        mean, square = sparse_moments(X, w)
         if np.any(np.abs(mean) > _LARGEST_OFFSET * np.sqrt(square / total)):
             return False
+        if self.n_rows == 0 and not self.grouped:
+            self.y_origin = Y[:_ORIGIN_ROWS].mean(axis=0)
         V = Y - self.y_origin
         block = self._block(n, w, V)
         block.x_shift, block.x_square = mean - self.x_origin, square
         # The squares of the means are subtracted last.
-        block.x_error = _sum_error(n) * (square + total * mean**2)
+        block.x_error = sum_error(n) * (square + total * mean**2)
         block.x_low = X.min(axis=0).toarray().ravel()
         block.x_high = X.max(axis=0).toarray().ravel()
         block.y_low, block.y_high = Y.min(axis=0), Y.max(axis=0)
@@ -232,10 +235,11 @@ class Statistics:
         weighted = w[:, None] * V
         block.xy, block.yy = np.asarray(X.T @ weighted), weighted.T @ V
         block.xy -= np.outer(mean, weighted.sum(axis=0))
+        block.y_error = sum_error(n) * np.diag(block.yy)
         for g in range(Y.shape[1] if self.grouped else 0):
             rows = np.flatnonzero(Y[:, g])
             if rows.size:
-                block.group_scatter[g] = _sparse_moments(X[rows], w[rows])[1]
+                block.group_scatter[g] = sparse_moments(X[rows], w[rows])[1]
         share, difference = self._combine(block)
         if self.xx is not None:
             self._add_sparse_products(X, w)
@@ -278,7 +282,7 @@ class Statistics:
         self.y_shift = self.y_shift - dy * (part.weight / left)
         dx, dy = self._differences(part)
         share = left * part.weight / whole
-        self.x_error = self.x_error + part.x_error + 4.0 * _EPS * self.x_square
+        self._add_errors(part, share, dx, dy)
         self.x_square = np.maximum(self.x_square - part.x_square - share * dx**2, 0.0)
         self.xy = self.xy - part.xy - share * np.outer(dx, dy)
         self.yy = self.yy - part.yy - share * np.outer(dy, dy)
@@ -308,15 +312,26 @@ class Statistics:
         if self.grouped:
             self._combine_groups(other)
         self.x_square += other.x_square + share * dx**2
-        self.x_error = self.x_error + other.x_error + 4.0 * _EPS * self.x_square
         self.xy += other.xy + share * np.outer(dx, dy)
         self.yy += other.yy + share * np.outer(dy, dy)
+        self._add_errors(other, share, dx, dy)
         self.x_shift = self.x_shift + (other.weight / total) * dx
         self.y_shift = self.y_shift + (other.weight / total) * dy
-        self.x_low, self.x_high = _wider(self.x_low, self.x_high, other.x_low, other.x_high)
-        self.y_low, self.y_high = _wider(self.y_low, self.y_high, other.y_low, other.y_high)
+        self.x_low, self.x_high = joint_range(self.x_low, self.x_high, other.x_low, other.x_high)
+        self.y_low, self.y_high = joint_range(self.y_low, self.y_high, other.y_low, other.y_high)
         self.n_rows, self.weight = self.n_rows + other.n_rows, total
         return share, dx
+
+    def _add_errors(self, other: Statistics, share: float, dx: Array, dy: Array) -> None:
+        """Count the errors of others, of a sum or difference, and of the means in its last term.
+
+        Means have errors relative to their distances from the origin.
+        """
+        of_means = 4.0 * share * sum_error(self.n_rows + other.n_rows)
+        far_x = self.x_shift**2 + (self.x_shift + dx) ** 2
+        far_y = self.y_shift**2 + (self.y_shift + dy) ** 2
+        self.x_error = self.x_error + other.x_error + _UPDATE * self.x_square + of_means * far_x
+        self.y_error = self.y_error + other.y_error + _UPDATE * np.diag(self.yy) + of_means * far_y
 
     def _differences(self, other: Statistics) -> tuple[Array, Array]:
         """How much larger the means of the other rows are, to all digits."""
@@ -341,7 +356,7 @@ class Statistics:
         for name in ("n_rows", "weight", "xx", *_OF_COLUMNS):
             setattr(wider, name, getattr(self, name))
         wider.y_origin[positions], wider.y_shift[positions] = self.y_origin, self.y_shift
-        wider.xy[:, positions] = self.xy
+        wider.xy[:, positions], wider.y_error[positions] = self.xy, self.y_error
         wider.yy[np.ix_(positions, positions)] = self.yy
         if self.grouped:
             wider.group_scatter[positions] = self.group_scatter
@@ -361,48 +376,3 @@ class Statistics:
             above = np.minimum.outer(columns, columns), np.maximum.outer(columns, columns)
             part.xx = np.asfortranarray(self.xx[above])
         return part
-
-
-def _sum_error(n: int) -> float:
-    """Bound on the error of a sum of n products, relative to the lengths of its factors.
-
-    It is that of their means, too, and of the few operations on each of them.
-    """
-    return 2.0 * (n + 16) * _EPS
-
-
-def _chunks(n: int, d: int) -> Iterator[slice]:
-    step = max(_CHUNK_ROWS, _CHUNK_ENTRIES // max(d, 1))
-    return (slice(start, min(start + step, n)) for start in range(0, n, step))
-
-
-def _scatter(Z: Array, w: Array) -> Array:
-    """Weighted sums of squared deviations of the columns from their means; changes Z."""
-    if w.size == 0:
-        return np.zeros(Z.shape[1])
-    Z -= w @ Z / w.sum()
-    error = w @ Z
-    np.square(Z, out=Z)
-    return np.maximum(w @ Z - error**2 / w.sum(), 0.0)
-
-
-def _sparse_moments(X: Any, w: Array) -> tuple[Array, Array]:
-    """Means, and sums of squared deviations from them, of sparse columns."""
-    n, d = X.shape
-    total = float(w.sum())
-
-    def sums(data: Array) -> Array:
-        return np.asarray(sp.csr_array((data, X.indices, X.indptr), shape=(n, d)).T @ w)
-
-    full = np.bincount(X.indices, minlength=d) == n
-    absent = np.where(full, 0.0, np.maximum(total - sums(np.ones(X.nnz)), 0.0))
-    mean = sums(X.data) / total
-    deviation = X.data - mean[X.indices]
-    error = (sums(deviation) - absent * mean) / total
-    np.square(deviation, out=deviation)
-    square = sums(deviation) + absent * mean**2 - total * error**2
-    return mean + error, np.maximum(square, 0.0)
-
-
-def _wider(low: Array, high: Array, other_low: Array, other_high: Array) -> tuple[Array, Array]:
-    return np.minimum(low, other_low), np.maximum(high, other_high)

@@ -24,6 +24,7 @@ _NUMBERS = (
     "y_shift",
     "x_square",
     "x_error",
+    "y_error",
     "xy",
     "yy",
     "x_low",

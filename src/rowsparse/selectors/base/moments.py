@@ -63,16 +63,20 @@ class MomentsSample:
 
     @property
     def rounding(self) -> float:
-        """Bound on the error of products of columns, relative to their lengths.
+        """Bound on the error of products of columns and targets, relative to their lengths.
 
-        It is infinite if a subtraction left nothing but rounding errors of a column.
+        It is infinite if a subtraction left nothing but rounding errors of a column or of Y.
         """
         found, constant = self.statistics, self.constant
         lost = constant & (found.x_low < found.x_high)
         if np.any(found.x_error[lost] > found.weight * (10.0 * _EPS * self.largest[lost]) ** 2):
             return np.inf
+        of_x = float((found.x_error[~constant] / found.x_square[~constant]).max(initial=_EPS))
+        error, square = float(found.y_error.sum()), float(np.trace(found.yy))
+        if error > square:
+            return np.inf
         # Twice: of the products, and of the lengths by which columns may be divided.
-        return 2.0 * float((found.x_error[~constant] / found.x_square[~constant]).max(initial=_EPS))
+        return 2.0 * max(of_x, error / square if error else 0.0)
 
     @property
     def largest(self) -> Array:

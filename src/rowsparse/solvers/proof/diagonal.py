@@ -25,7 +25,7 @@ from rowsparse.solvers.proof.squared_relaxation import SquaredRelaxation
 
 # The most features for which a general D is computed.
 _MAX_GENERAL = 150
-# Accuracy of a relaxation, relative to ||Y||^2, and of an eigenvalue, relative to it.
+# Accuracy of a relaxation, relative to ||Y||^2, and of an eigenvalue, relative to itself.
 _TOL, _EIGENVALUE_TOL = 1e-5, 1e-4
 # Weights of the barrier, relative to the gradient of g, Newton steps with each, and tries of a
 # step length.
