@@ -16,7 +16,7 @@ from rowsparse._arrays import Index
 from rowsparse.selectors import TopK, TopKPath, topk_path
 from rowsparse.selectors.base.parameters import check_parameters
 from rowsparse.selectors.topk.losses import PATH_LOSSES
-from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS
+from rowsparse.selectors.topk.path import FEW_RESTARTS
 from rowsparse.selectors.topk.path_problem import SquaredPathProblem, path_problem
 
 __all__ = ["Selection", "path_of", "select_for_each", "strongest_first", "with_count"]
@@ -145,7 +145,7 @@ def path_of(selector: Any, X: Any, y: Any, k_max: int, **changes: Any) -> TopKPa
     options = {name: value for name, value in params.items() if name in accepted}
     # A path is warm-started from both sides, so it needs fewer restarts at each k.
     asked = options["n_restarts"]
-    fewer = DEFAULT_PATH_RESTARTS if asked is None else min(asked, DEFAULT_PATH_RESTARTS)
+    fewer = FEW_RESTARTS if asked is None else min(asked, FEW_RESTARTS)
     return topk_path(X, y, **options | {"k_max": k_max, "n_restarts": fewer})
 
 

@@ -151,3 +151,16 @@ def test_a_logistic_path_over_groups_is_that_of_topk():
         topk = TopK(int(k), **options).fit(X, y)
         np.testing.assert_array_equal(support, topk.get_support(indices=True))
         assert objective == pytest.approx(topk.objective_, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_restarts", "seed"), [("squared", 5, 0), ("squared", 5, 9), ("logistic", 0, 9)]
+)
+def test_no_k_is_worse_than_topk_alone(loss, n_restarts, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((30, 150)), rng.integers(0, 3, 30)
+    options = {"loss": loss, "alpha": 0.01, "n_restarts": n_restarts, "random_state": 0}
+    path = topk_path(X, y, 7, **options)
+    alone = np.array([TopK(k, **options).fit(X, y).objective_ for k in range(1, 8)])
+    assert np.all(path.objectives <= alone * (1 + 1e-9))
+    assert np.all(np.diff(path.objectives) <= 0)

@@ -33,7 +33,7 @@ from rowsparse.selectors.meta.cross_validation import (
 )
 from rowsparse.selectors.meta.moments_validation import score_moments
 from rowsparse.selectors.topk.losses import ALPHA, PATH_LOSSES, effective_alpha
-from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, as_path
+from rowsparse.selectors.topk.path import FEW_RESTARTS, as_path
 from rowsparse.selectors.topk.path_problem import (
     PathProblem,
     moments_path_problem,
@@ -370,7 +370,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self, prepared: PathProblem, alphas: Array, k_max: int, seed: int
     ) -> tuple[int, float, dict[str, Any]]:
         paths = [
-            prepared.solve(alpha, k_max, n_restarts=DEFAULT_PATH_RESTARTS, seed=seed)
+            prepared.solve(alpha, k_max, n_restarts=FEW_RESTARTS, seed=seed)
             for alpha in alphas.tolist()
         ]
         values = np.array([ebic(prepared, points, self.ebic_gamma) for points in paths])

@@ -16,8 +16,8 @@ from rowsparse.selectors.topk.path_problem import PathProblem, path_problem
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.subset.path import PathPoint
 
-# Default number of perturbations of every size.
-DEFAULT_PATH_RESTARTS = 2
+# Restarts of every size where many paths are searched.
+FEW_RESTARTS = 2
 
 
 @dataclass(frozen=True)
@@ -96,14 +96,14 @@ def topk_path(
     clip: float | None = None,
     task: str = "auto",
     class_weight: Any = None,
-    n_restarts: int = DEFAULT_PATH_RESTARTS,
+    n_restarts: int = 20,
     random_state: Any = None,
 ) -> TopKPath:
     """The best k features for every k up to ``k_max``.
 
-    Searches for the features that :class:`TopK` searches for, for all k at once: what is best
-    for k is tried with one feature more and with one fewer, each time exchanging features
-    until nothing gains, until all k agree with their neighbours.
+    Searches for the features of each k as :class:`TopK` does with the same settings. What is
+    best for k is then tried with one feature more and with one fewer, each time exchanging
+    features until nothing gains, until all k agree with their neighbours.
 
     Parameters
     ----------
@@ -120,10 +120,10 @@ def topk_path(
     {clip}
     {task}
     {class_weight}
-    n_restarts : int, default=2
-        How often, for every k, some of the features are replaced to look for better ones.
+    n_restarts : int, default=20
+        As in :class:`TopK`, for every k.
     random_state : int, RandomState or None, default=None
-        Draws the features that are replaced.
+        As in :class:`TopK`.
 
     Returns
     -------

@@ -89,7 +89,7 @@ def independent(A_SS: Array, tol: float) -> Index:
     live = np.flatnonzero(norms > 0)
     if live.size == 0:
         return live
-    correlation = A_SS[np.ix_(live, live)] / np.outer(norms[live], norms[live])
+    correlation = A_SS[np.ix_(live, live)] / norms[live] / norms[live, None]
     _, pivots, rank, _ = dpstrf(correlation, tol=tol, lower=1)
     return np.asarray(live[np.sort(pivots[:rank]) - 1])
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from rowsparse._arrays import Array, Index
-from rowsparse._deadline import Deadline
+from rowsparse._deadline import NO_DEADLINE, Deadline
 from rowsparse.solvers.losses.logistic import LogisticLoss, NewtonFit
 from rowsparse.solvers.solution import Monitor, silent
 from rowsparse.solvers.subset.exchange import fill
@@ -25,7 +25,7 @@ from rowsparse.solvers.subset.newton import AllColumns, ColumnPool, target_model
 from rowsparse.solvers.subset.path import PathPoint, best_supports
 from rowsparse.solvers.subset.rules import Rules
 from rowsparse.solvers.subset.search import SearchResult
-from rowsparse.solvers.subset.starts import best_optima, run_starts
+from rowsparse.solvers.subset.starts import MultiStartResult, best_optima, run_starts
 
 # Exchanges end when none gains more than this share of the objective without features.
 _TOL = 1e-10
@@ -206,12 +206,7 @@ def search_logistic(
     outcome = run_starts(
         local, n_restarts, seed=seed, n_jobs=n_jobs, deadline=deadline, monitor=monitor
     )
-    best, settled = outcome.best, True
-    if not outcome.stopped_early:
-        # The first start may lead further than a better one, and then restarts would do harm.
-        ends = [local.confirmed(one) for one in {outcome.best, outcome.first}]
-        best = best_optima([optimum for optimum, _ in ends], problem.total)[0]
-        settled = all(is_settled for _, is_settled in ends)
+    best, settled = _settled(local, outcome, problem)
     support = local.support(best.units, k)
     X_S = loss.design.double_columns(support)
     fit = problem.fit(X_S, tol=_FINAL_TOL)
@@ -226,6 +221,18 @@ def search_logistic(
         history=_falling([*outcome.history[:-1], fit.objective]),
         stopped_early=outcome.stopped_early or not settled,
     )
+
+
+def _settled(
+    local: LogisticSearch | LogisticGroupSearch, outcome: MultiStartResult, problem: LogisticProblem
+) -> tuple[LocalOptimum, bool]:
+    """The best end of all starts, and whether no exchange of positive gain improves it."""
+    if outcome.stopped_early:
+        return outcome.best, True
+    # The first start may lead further than a better one, and then restarts would do harm.
+    ends = [local.confirmed(one) for one in {outcome.best, outcome.first}]
+    best = best_optima([optimum for optimum, _ in ends], problem.total)[0]
+    return best, all(is_settled for _, is_settled in ends)
 
 
 def solve_logistic_path(
@@ -246,8 +253,16 @@ def solve_logistic_path(
     """
     problem = LogisticProblem.of(loss, ridge)
     local = _local_search(problem, Rules.of(problem, k_max, include, exclude, _TOL), groups)
+
+    def alone(k: int) -> list[LocalOptimum]:
+        own = _local_search(problem, Rules.of(problem, k, include, exclude, _TOL), groups)
+        outcome = run_starts(
+            own, n_restarts, seed=seed, n_jobs=None, deadline=NO_DEADLINE, monitor=silent
+        )
+        return [_settled(own, outcome, problem)[0]]
+
     points: list[PathPoint] = []
-    for k, support in best_supports(local, k_max, n_restarts, seed).items():
+    for k, support in best_supports(local, k_max, alone).items():
         fit = problem.fit(loss.design.double_columns(support), tol=_FINAL_TOL)
         objective = fit.objective
         if points:  # one feature more cannot raise the objective but by rounding

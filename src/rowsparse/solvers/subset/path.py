@@ -2,15 +2,14 @@
 
     minimise ||Y - X W||_F^2 + ridge ||W||_F^2   subject to   at most k rows of W are non-zero
 
-for k = 1, 2, ... (or the rows of at most k groups). Greedy selection gives the first support of
-every size. A better support of size k is then grown to k + 1 and shrunk to k - 1, with exchanges
-until none gains, until no size improves. Perturbations follow: some units of a support, features
-or groups, are removed, and it is grown again.
+for k = 1, 2, ... (or the rows of at most k groups). Greedy selection and the search for each size
+alone give the first supports. A better support of size k is then grown to k + 1 and shrunk to
+k - 1, with exchanges until none gains, until no size improves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +21,7 @@ from rowsparse.solvers.subset.gram import GramProblem
 from rowsparse.solvers.subset.groups import local_search
 from rowsparse.solvers.subset.local_search import LocalOptimum, LocalSearch
 from rowsparse.solvers.subset.rules import Rules
+from rowsparse.solvers.subset.search import TOL, started
 
 # Exchanges end when none gains more than this share of ||Y||_F^2.
 _TOL = 1e-9
@@ -78,31 +78,41 @@ def solve_path(
         Features that must and must not be selected; with groups, they stand for their groups.
     groups : list of arrays of int or None
         Disjoint sets of features that are selected together; no other feature is selected.
-    n_restarts : int
-        Perturbations of every size.
-    seed : int
-        Seed of the perturbations.
+    n_restarts, seed : int
+        As in :func:`rowsparse.solvers.subset.search.search`, for every size.
 
     Returns
     -------
     list of PathPoint
-        Their objectives never increase, are at most those of greedy selection, and no exchange
-        of one feature (or group) for another lowers one of them.
+        Their objectives never increase, are at most those of the search for each size alone, and
+        no exchange of one feature (or group) for another lowers one of them.
     """
     rules = Rules.of(problem, k_max, include, exclude, _TOL)
-    supports = best_supports(local_search(problem, rules, groups), k_max, n_restarts, seed)
+
+    def alone(k: int) -> list[LocalOptimum]:
+        own = Rules.of(problem, k, include, exclude, TOL)
+        _, outcome = started(problem, own, groups, n_restarts, seed=seed)
+        return [outcome.best, outcome.first]
+
+    supports = best_supports(local_search(problem, rules, groups), k_max, alone)
     return _fitted(problem.design, Y, supports, problem.ridge)
 
 
-def best_supports(search: LocalSearch, k_max: int, n_restarts: int, seed: int) -> dict[int, Index]:
-    """The best support of every size that a local search finds, by size."""
+def best_supports(
+    search: LocalSearch, k_max: int, alone: Callable[[int], list[LocalOptimum]]
+) -> dict[int, Index]:
+    """The best support of every size that a local search finds, by size.
+
+    ``alone`` has what the search for one size finds.
+    """
     sizes = _BestOfEverySize(search)
     sizes.propagate()
-    rng = np.random.default_rng(seed)
-    for _ in range(n_restarts):
-        sizes.perturb(rng)
-        sizes.propagate()
-    return {k: sizes.support(k) for k in range(max(1, search.n_fixed), k_max + 1)}
+    smallest = max(1, search.n_fixed)
+    for k in range(smallest, k_max + 1):
+        for optimum in alone(k):
+            sizes.offer(optimum)
+    sizes.propagate()
+    return {k: sizes.support(k) for k in range(smallest, k_max + 1)}
 
 
 class _BestOfEverySize:
@@ -118,9 +128,9 @@ class _BestOfEverySize:
         self.to_grow: set[int] = set()
         self.to_shrink: set[int] = set()
         for optimum in search.greedy_path():
-            self._offer(optimum)
+            self.offer(optimum)
 
-    def _offer(self, optimum: LocalOptimum | None) -> None:
+    def offer(self, optimum: LocalOptimum | None) -> None:
         """Take a selection if it is the best of its size."""
         if optimum is None:
             return
@@ -140,22 +150,13 @@ class _BestOfEverySize:
             for size in range(low, high):
                 if size in self.to_grow:
                     self.to_grow.remove(size)
-                    self._offer(self._search.regrow(self.best[size].units, (), size + 1))
+                    self.offer(self._search.regrow(self.best[size].units, (), size + 1))
             for size in range(high, low, -1):
                 if size in self.to_shrink:
                     self.to_shrink.remove(size)
-                    self._offer(self._search.shrink(self.best[size].units))
+                    self.offer(self._search.shrink(self.best[size].units))
             self.to_grow.discard(high)
             self.to_shrink.discard(low)
-
-    def perturb(self, rng: np.random.Generator) -> None:
-        """Replace some units of every selection."""
-        for size in sorted(self.best)[2:]:
-            units = self.best[size].units
-            drawn = rng.permutation(len(units))[: rng.integers(1, len(units) // 2 + 1)]
-            removed = [units[i] for i in drawn.tolist()]
-            kept = [p for p in units if p not in removed]
-            self._offer(self._search.regrow(kept, removed, size))
 
     def support(self, k: int) -> Index:
         """The features of exactly k units."""

@@ -14,18 +14,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rowsparse._arrays import Array, Index
-from rowsparse._deadline import Deadline
+from rowsparse._deadline import NO_DEADLINE, Deadline
 from rowsparse.design import Design
 from rowsparse.solvers.losses.squared import least_squares_fit
 from rowsparse.solvers.solution import Monitor, silent
 from rowsparse.solvers.subset.gram import GramProblem, reduced_targets
 from rowsparse.solvers.subset.groups import local_search
+from rowsparse.solvers.subset.local_search import SquaredSearch
 from rowsparse.solvers.subset.rules import Rules
-from rowsparse.solvers.subset.starts import run_starts
+from rowsparse.solvers.subset.starts import MultiStartResult, run_starts
 from rowsparse.solvers.subset.support import SupportState
 
 # Exchanges end when none gains more than this share of ||Y||_F^2.
-_TOL = 1e-12
+TOL = 1e-12
 # The share of the starts that must end at the best support without a ridge, where starts that are
 # much alike lead to the same local optimum more often.
 _AGREEMENT_WITHOUT_RIDGE = 2 / 3
@@ -119,17 +120,15 @@ def search(
     """
     if problem is None:
         problem = GramProblem.of(design, reduced_targets(Y), ridge=ridge, n_expected=k)
-    rules = Rules.of(problem, k, include, exclude, _TOL, deadline)
-    local = local_search(problem, rules, groups)
-    outcome = run_starts(
-        local,
+    local, outcome = started(
+        problem,
+        Rules.of(problem, k, include, exclude, TOL, deadline),
+        groups,
         n_restarts,
         seed=seed,
         n_jobs=n_jobs,
         deadline=deadline,
         monitor=monitor,
-        refine=local.refine,
-        agreement=0.0 if ridge > 0 else _AGREEMENT_WITHOUT_RIDGE,
     )
     supports = [local.support(units, k) for units in {outcome.best.units, outcome.first.units}]
     fits = [(least_squares_fit(design, Y, S, ridge=ridge), S) for S in supports]
@@ -145,6 +144,31 @@ def search(
         n_starts=outcome.n_starts,
         history=np.array([*outcome.history[:-1], objective]),
         stopped_early=outcome.stopped_early,
+    )
+
+
+def started(
+    problem: GramProblem,
+    rules: Rules,
+    groups: Sequence[Index] | None,
+    n_restarts: int,
+    *,
+    seed: int,
+    n_jobs: int | None = None,
+    deadline: Deadline = NO_DEADLINE,
+    monitor: Monitor = silent,
+) -> tuple[SquaredSearch, MultiStartResult]:
+    """The local search of one size, and all its starts; parameters as in :func:`search`."""
+    local = local_search(problem, rules, groups)
+    return local, run_starts(
+        local,
+        n_restarts,
+        seed=seed,
+        n_jobs=n_jobs,
+        deadline=deadline,
+        monitor=monitor,
+        refine=local.refine,
+        agreement=0.0 if problem.ridge > 0 else _AGREEMENT_WITHOUT_RIDGE,
     )
 
 
