@@ -4,19 +4,23 @@ What must hold for whatever TopK accepts: 0 <= lower_bound_ <= optimum <= object
 "optimal" if and only if gap_ <= gap_tol; exactly k features, those to be included among them; and
 never worse than without the certificate. Bounds are compared as exact fractions, with the logistic
 loss in long doubles; the objective may be off by what rounding does to a sum. Half of the problems
-are solved with limits so small that they take the paths of large ones. From Moments, whose rounding
-errors are larger, the objective may be off by more, but not the bound.
+are solved with limits so small that they take the paths of large ones. The same must hold from
+Moments, RowBlocks and Dask. Proofs with one field changed, and files with damaged bytes, must be
+refused in one sentence or prove no more than is true of their own statement, in little memory.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
+import zipfile
 from collections import Counter
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
@@ -27,8 +31,9 @@ from benchmarks.attack_limits import small_limits
 from benchmarks.exact import Array, ExactProblem
 from benchmarks.exact_logistic import LogisticProblem
 from benchmarks.tables import VERDICT, Table, verdict
-from rowsparse import Moments, TopK
-from rowsparse.certificate import verify
+from rowsparse import Moments, RowBlocks, TopK
+from rowsparse.certificate import Proof, Statement, verify
+from rowsparse.certificate.proof import Kind
 
 _SMALL_LIMITS = "small limits"
 # Relative rounding error of a computed objective, of itself and of the objective of nothing.
@@ -36,7 +41,7 @@ _OBJECTIVE, _OF_TOTAL = 1e-9, 1e-13
 # Relative rounding error of sums of long doubles.
 _LONG = 1e-17
 # How much less than the bound of the fit a checked proof may come to, from this ridge on.
-_CHECKED, _LEAST_RIDGE = 1e-9, 1e-6
+_CHECKED, _LEAST_RIDGE = 1e-7, 1e-3
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ class Case:
             fit_intercept=self.settings["fit_intercept"],
             include=self.settings["include"] or (),
             exclude=self.settings["exclude"] or (),
+            clip=self.settings.get("clip"),
         )
 
 
@@ -152,6 +158,45 @@ def draw_logistic(seed: int) -> Case:
     return Case(seed, case.X, y, case.weights, settings, tuple(kinds) or ("ordinary",))
 
 
+def draw_extreme(seed: int) -> Case:
+    """As :func:`draw`, with limited columns, and entries and weights of extreme sizes."""
+    return _extreme(draw(seed))
+
+
+def draw_extreme_logistic(seed: int) -> Case:
+    """As :func:`draw_extreme`, with the logistic loss."""
+    return _extreme(draw_logistic(seed))
+
+
+def _extreme(case: Case) -> Case:
+    rng, kinds = np.random.default_rng([case.seed, 5]), [k for k in case.kinds if k != "ordinary"]
+    X = np.array(case.X.toarray() if sp.issparse(case.X) else case.X, dtype=np.float64)
+    n, d = X.shape
+    settings, weights = dict(case.settings), case.weights
+    chance = rng.random(5)
+    if chance[0] < 0.4 and settings["standardize"]:
+        kinds.append("clip")
+        settings["clip"] = float(10.0 ** rng.uniform(-2, 0.5))
+    if chance[1] < 0.3:
+        kinds.append("subnormal entries")
+        rows = rng.random(n) < 0.3
+        X[rows] = X[rows] * 1e-310 if rng.random() < 0.5 else 5e-324
+    if chance[2] < 0.2:
+        kinds.append("huge entries")
+        X[:, rng.random(d) < 0.4] *= 10.0 ** rng.uniform(50, 290)
+    if chance[3] < 0.4:
+        kinds.append("bad scales")
+        X *= 10.0 ** rng.uniform(-14, 14, d)
+    if chance[4] < 0.15:
+        kinds.append("extreme weights")
+        weights = 10.0 ** rng.uniform(-13, 0, n) * (1.0 if rng.random() < 0.5 else 1e-120)
+        weights = weights / weights.max()
+    single = case.X.dtype == np.float32 and np.abs(X).max() < 1e30
+    X = X.astype(np.float32) if single else X
+    X = type(case.X)(X) if sp.issparse(case.X) else X
+    return Case(case.seed, X, case.y, weights, settings, tuple(kinds) or ("ordinary",))
+
+
 def _data(rng: np.random.Generator, n: int, d: int) -> tuple[Array, Array]:
     X = rng.standard_normal((n, d))
     if rng.random() < 0.4:
@@ -219,7 +264,6 @@ def _settings(rng: np.random.Generator, d: int, kinds: list[str]) -> dict[str, A
         "n_restarts": int(rng.choice([0, 5])),
         "random_state": 0,
         "certify": True,
-        "keep_proof": True,
         "task": "auto",
     }
 
@@ -237,7 +281,7 @@ def judge(case: Case) -> Verdict:
         warnings.simplefilter("error", RuntimeWarning)
         try:
             fitted = TopK(**case.settings).fit(case.X, case.y, sample_weight=case.weights)
-            plain = case.settings | {"certify": False, "keep_proof": False, "time_limit": None}
+            plain = case.settings | {"certify": False, "time_limit": None}
             without = TopK(**plain).fit(case.X, case.y, sample_weight=case.weights)
         except ValueError as refusal:
             result.check("\n" not in str(refusal), "a refusal of several lines")
@@ -256,37 +300,60 @@ def judge(case: Case) -> Verdict:
 
 
 def judge_moments(case: Case) -> Verdict:
-    """As :func:`judge`, with the case in blocks, of which one comes and goes again."""
+    """As :func:`judge`, with the case in blocks; of Moments, one may come and go again."""
     result, rng = Verdict(), np.random.default_rng([case.seed, 4])
     X = case.X.toarray() if sp.issparse(case.X) and rng.random() < 0.5 else case.X
     task = "classification" if case.y.dtype.kind == "i" else "regression"
-    settings = case.settings | {"task": task, "time_limit": None}
+    settings = case.settings | {"task": task, "time_limit": None, "clip": None}
+    case = replace(case, settings=settings)
     weights = np.ones(len(case.y)) if case.weights is None else case.weights
-    cut = int(rng.integers(1, len(case.y)))
     with warnings.catch_warnings(), _limits(case):
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("error", RuntimeWarning)
-        moments = Moments(task)
-        for rows in (slice(0, cut), slice(cut, None)):
-            moments.update(X[rows], case.y[rows], weights[rows])
-        if rng.random() < 0.3:
-            passing = Moments(task).update(
-                X * 10.0 ** rng.uniform(-3, 3),
-                case.y * (10.0 ** rng.uniform(-3, 6) if task == "regression" else 1),
-                weights,
-            )
-            moments = moments.merge(passing).subtract(passing)
         try:
-            fitted = TopK(**settings).fit_moments(moments)
+            fitted = _from_source(TopK(**settings), X, case.y, weights, task, rng)
         except ValueError as refusal:
             result.check("\n" not in str(refusal), "a refusal of several lines")
             return result
         result.status = fitted.status_
         _check_statement(result, case, fitted)
-        exact, chosen = case.exact(), fitted.get_support(indices=True).tolist()
+        chosen = fitted.get_support(indices=True).tolist()
+        exact: Any = case.exact()
         optimum: Any = min(exact.best(), exact.objective(chosen))
         result.check(Fraction(fitted.lower_bound_) <= optimum, "bound above the optimum")
+        slack = (1 - Fraction(_OF_TOTAL)) * optimum - Fraction(_OF_TOTAL) * exact.total
+        result.check(Fraction(fitted.objective_) >= slack, "objective below the optimum")
+        checked = float(verify(X, case.y, fitted.proof_, sample_weight=weights))
+        result.check(Fraction(checked) <= optimum, "checked bound above the optimum")
     return result
+
+
+def _from_source(
+    selector: TopK, X: Any, y: Array, weights: Array, task: str, rng: np.random.Generator
+) -> TopK:
+    """The selector fitted from Moments, from blocks of rows, or from Dask."""
+    cut = int(rng.integers(1, len(y)))
+    parts = [(X[rows], y[rows], weights[rows]) for rows in (slice(0, cut), slice(cut, None))]
+    source = rng.random()
+    if source < 0.2:
+        return selector.fit(RowBlocks(lambda: iter(parts)))
+    if source < 0.25 and not sp.issparse(X):
+        import dask.array as da
+
+        chunks = ((cut, len(y) - cut), -1)
+        arrays = [da.from_array(part, chunks[: part.ndim]) for part in (X, y, weights)]
+        return selector.fit(*arrays)
+    moments = Moments(task)
+    for part in parts:
+        moments.update(*part)
+    if rng.random() < 0.3:
+        passing = Moments(task).update(
+            X * 10.0 ** rng.uniform(-3, 3),
+            y * (10.0 ** rng.uniform(-3, 6) if task == "regression" else 1),
+            weights,
+        )
+        moments = moments.merge(passing).subtract(passing)
+    return selector.fit_moments(moments)
 
 
 def _check_statement(result: Verdict, case: Case, fitted: TopK) -> None:
@@ -319,12 +386,190 @@ def _check_truth(result: Verdict, case: Case, fitted: TopK) -> None:
     result.check(number(fitted.lower_bound_) <= optimum, "bound above the optimum")
     slack = _OBJECTIVE * float(optimum) + _OF_TOTAL * total
     result.check(fitted.objective_ >= float(optimum) - slack, "objective below the optimum")
-    checked = verify(case.X, case.y, fitted.proof_, sample_weight=case.weights)
+    checked = float(verify(case.X, case.y, fitted.proof_, sample_weight=case.weights))
     result.check(number(checked) <= optimum, "checked bound above the optimum")
     # With a ridge close to rounding error, both bounds are inaccurate, the checked one more so.
     if case.settings["standardize"] and case.settings["alpha"] >= _LEAST_RIDGE:
-        slack = _CHECKED * fitted.lower_bound_ + _OF_TOTAL * total
+        slack = _CHECKED * fitted.lower_bound_ + 10 * _OF_TOTAL * total
         result.check(checked >= fitted.lower_bound_ - slack, "checked bound below the bound")
+
+
+# -------------------------------------------------------------------------------- tampering
+_HOSTILE: tuple[Any, ...] = (
+    *(None, True, -1, 0, 1, 2, 3, 2**70, -0.5, 0.0, 1e-300, 0.5, 2.0, 1e300, np.nan, np.inf),
+    *("", "squared", "logistic", "regression", "balanced", [], [0], [0, 0], [-1], [1.0, 2.0]),
+    *([-1.0, 1.0], [np.nan, 1.0], {}, b"x", np.zeros(2), np.array([0, 1])),
+)
+
+
+def judge_tampered(case: Case) -> Verdict:
+    """Fields of the proof of a case changed one at a time, by values of every type."""
+    result, rng = Verdict(), np.random.default_rng([case.seed, 6])
+    proof = _proof_of(case, result)
+    for _ in range(0 if proof is None else 12):
+        changed = _tampered(proof, rng)
+        name, other = changed
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                checked = verify(case.X, case.y, other, sample_weight=case.weights)
+        except ValueError as refusal:
+            result.check("\n" not in str(refusal), f"{name}: a refusal of several lines")
+            continue
+        except Exception as error:
+            result.check(False, f"{name}: {type(error).__name__}")
+            continue
+        numbers = np.array([checked.bound, checked.objective])
+        if not np.isfinite(numbers).all() or checked.bound < 0:
+            result.check(False, f"{name}: a number that is not finite")
+        elif checked.bound > _optimum(case, other) * (1 + 1e-13):
+            result.check(False, f"{name}: bound above the optimum")
+    return result
+
+
+def judge_damaged(case: Case) -> Verdict:
+    """Files of the proof of a case with bytes changed, read and checked in little memory."""
+    result, rng = Verdict(), np.random.default_rng([case.seed, 7])
+    proof = _proof_of(case, result)
+    if proof is None:
+        return result
+    with TemporaryDirectory() as folder, _little_memory():
+        whole = proof.save(Path(folder) / "whole.npz")
+        with zipfile.ZipFile(whole) as file:
+            parts = {name: file.read(name) for name in file.namelist()}
+        for trial in range(20):
+            path = Path(folder) / "damaged.npz"
+            if trial % 4 == 0:
+                content = bytearray(whole.read_bytes())
+                _spoil(content, rng)
+                path.write_bytes(
+                    content[: int(rng.integers(len(content)))] if trial % 8 else content
+                )
+            else:
+                name = list(parts)[int(rng.integers(len(parts)))]
+                content = bytearray(parts[name])
+                _spoil(content, rng)
+                with zipfile.ZipFile(path, "w") as file:
+                    for key, value in (parts | {name: bytes(content)}).items():
+                        file.writestr(key, value)
+            try:
+                loaded = Proof.load(path)
+                checked = verify(case.X, case.y, loaded, sample_weight=case.weights)
+            except ValueError as refusal:
+                result.check("\n" not in str(refusal), "a refusal of several lines")
+            except Exception as error:
+                result.check(False, f"{type(error).__name__}")
+            else:
+                true = checked.bound <= _optimum(case, loaded) * (1 + 1e-13)
+                result.check(bool(true), "bound above the optimum")
+    return result
+
+
+def _spoil(content: bytearray, rng: np.random.Generator) -> None:
+    for _ in range(int(rng.integers(1, 4))):
+        content[int(rng.integers(len(content)))] = int(rng.integers(256))
+
+
+@contextmanager
+def _little_memory(extra: int = 1 << 29) -> Iterator[None]:
+    """Half a gigabyte more than now, and no more."""
+    import resource
+
+    used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used * resource.getpagesize() + extra, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def _proof_of(case: Case, result: Verdict) -> Any:
+    """The proof of a case; None if TopK refuses it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            fitted = TopK(**case.settings).fit(case.X, case.y, sample_weight=case.weights)
+        except ValueError:
+            return None
+    result.status = fitted.status_
+    return fitted.proof_
+
+
+def _tampered(proof: Proof, rng: np.random.Generator) -> tuple[str, Proof]:
+    """The name of a field, and the proof with another value in it."""
+    value = _HOSTILE[int(rng.integers(len(_HOSTILE)))]
+    part = rng.random()
+    if part < 0.5:
+        name = _drawn(rng, [f.name for f in fields(Statement)])
+        return name, replace(proof, statement=replace(proof.statement, **{name: value}))
+    if part < 0.65:
+        name = _drawn(rng, ["support", "objective", "lower_bound", "diagonal", "data"])
+        old = getattr(proof, name)
+        if isinstance(old, np.ndarray) and rng.random() < 0.5:
+            value = _changed(old, rng)
+        # What is no array is refused when a file is read.
+        if name in ("support", "diagonal", "data") and not isinstance(value, np.ndarray | None):
+            value = np.atleast_1d(np.array(value, dtype=object))
+        if name == "support" and value is None:
+            value = np.zeros(0, dtype=int)
+        return name, replace(proof, **{name: value})
+    at = int(rng.integers(len(proof.steps)))
+    step, name = proof.steps[at], _drawn(rng, ["kind", "feature", "out", "fixed", "dual"])
+    if name == "kind":
+        changed: Any = Kind(int(rng.integers(6)))
+    elif name == "feature":
+        changed = int(rng.integers(-2, 12))
+    elif name == "dual" and step.dual is not None:
+        which = _drawn(rng, ["features", "V"])
+        changed = replace(step.dual, **{which: _changed(getattr(step.dual, which), rng)})
+    else:
+        changed = None if name == "dual" else rng.integers(-1, 10, int(rng.integers(3)))
+    steps = [*proof.steps]
+    steps[at] = replace(step, **{name: changed})
+    return f"step {name}", replace(proof, steps=steps)
+
+
+def _drawn(rng: np.random.Generator, names: list[str]) -> str:
+    return names[int(rng.integers(len(names)))]
+
+
+def _changed(array: Array, rng: np.random.Generator) -> Array:
+    """An array with other numbers, in another order, or of another shape."""
+    way = int(rng.integers(5))
+    if way == 0 or array.size == 0:
+        return array[: len(array) // 2]
+    if way == 1:
+        return np.concatenate([array, array[:1]])
+    if array.dtype.kind != "f":
+        return array + int(rng.integers(-2, 3)) if array.dtype.kind == "i" else array[::-1]
+    changed = array.copy()
+    at = tuple(int(rng.integers(size)) for size in array.shape)
+    changed[at] = [np.nan, np.inf, 1e300, -changed[at], changed[at] * 1e6][int(rng.integers(5))]
+    return changed if way < 4 else array * 10.0 ** rng.uniform(-3, 3)
+
+
+def _optimum(case: Case, proof: Proof) -> float:
+    """The optimum of a proof's own statement, which verify has accepted."""
+    about = proof.statement
+    weights = np.ones(len(case.y)) if case.weights is None else case.weights
+    if about.class_weight is not None:
+        labels = _targets(case.y)
+        per_class = np.asarray(
+            (weights.sum() / (labels.shape[1] * (weights @ labels)))
+            if isinstance(about.class_weight, str)
+            else about.class_weight
+        )
+        weights = weights * (labels @ per_class)
+    y = case.y.astype(float) if about.task != "classification" else case.y
+    if about.task == "classification" and y.dtype.kind != "i":
+        y = np.unique(y, return_inverse=True)[1].reshape(y.shape)
+    names = ("alpha", "include", "exclude", "clip", "standardize", "fit_intercept", "loss")
+    settings = {name: getattr(about, name) for name in names}
+    settings["n_features_to_select"] = about.k
+    # Other weights than the case's: the proof is about those of its statement.
+    other = replace(case, y=y, weights=weights, settings=settings)
+    return float(other.exact().best())
 
 
 # --------------------------------------------------------------------------------- the run
@@ -332,11 +577,17 @@ def run(quick: bool) -> list[Table]:
     """As many cases as fit into ROWSPARSE_MINUTES (1) a loss, from the seed ROWSPARSE_SEED (0)."""
     minutes = 0.1 if quick else float(os.environ.get("ROWSPARSE_MINUTES", "1"))
     first = int(os.environ.get("ROWSPARSE_SEED", "0"))
-    return [
-        _attacked("squared loss", draw, judge, minutes, first),
-        _attacked("squared loss from Moments", draw, judge_moments, minutes, first),
-        _attacked("logistic loss", draw_logistic, judge, minutes, first),
+    parts: list[tuple[str, Callable[[int], Case], Callable[[Case], Verdict]]] = [
+        ("squared loss", draw, judge),
+        ("squared loss, extreme numbers", draw_extreme, judge),
+        ("squared loss from Moments, RowBlocks and Dask", draw_extreme, judge_moments),
+        ("logistic loss", draw_logistic, judge),
+        ("logistic loss, extreme numbers", draw_extreme_logistic, judge),
+        ("tampered proofs", draw, judge_tampered),
+        ("tampered proofs, logistic loss", draw_logistic, judge_tampered),
+        ("damaged files", draw, judge_damaged),
     ]
+    return [_attacked(*part, minutes, first) for part in parts]
 
 
 def _attacked(

@@ -12,14 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-# Spread, relative to the largest value, up to which TopK takes a column for constant.
-_CONSTANT = 10 * float(np.finfo(np.float64).eps)
+# Spread, relative to the largest value, up to which a column is constant, and the least spread.
+_CONSTANT = Fraction(10 * float(np.finfo(np.float64).eps))
+_TINY = Fraction(float(np.finfo(np.float64).tiny))
+# Bits of standard deviations, which limits of clipped columns are computed from.
+_BITS = 300
 
 
 @dataclass(frozen=True)
@@ -47,14 +51,14 @@ class ExactProblem:
         fit_intercept: bool = True,
         include: Sequence[int] = (),
         exclude: Sequence[int] = (),
+        clip: float | None = None,
     ) -> ExactProblem:
-        """From dense data; what TopK would take for a constant column is one here too."""
-        Xf, Yf = _fractions(X), _fractions(Y)
-        w = _fractions(np.ones(len(X)) if weights is None else weights)
+        """From dense data; clipped columns are as exact as their standard deviations."""
+        w = fractions_of(np.ones(len(X)) if weights is None else weights)
+        Xf, Yf = fractions_of(X), fractions_of(Y)
         total_weight = w.sum()
         if standardize or fit_intercept:
-            Xf = Xf - (w @ Xf) / total_weight
-            Xf[:, constant_columns(X)] = Fraction(0)
+            Xf = centred(X, w, clip)
         if fit_intercept:
             Yf = Yf - (w @ Yf) / total_weight
         weighted = w[:, None] * Xf
@@ -98,12 +102,12 @@ class ExactProblem:
         return min(self.objective(S.tolist()) for S in [*candidates, *lost])
 
     def _approximate(self, choices: Array) -> Array:
-        scale = np.array([_root(self.G[j, j] + self.penalty[j]) for j in range(len(self.G))])
-        unit = np.array([Fraction(float(s)) for s in scale], dtype=object)
+        diagonal = [self.G[j, j] + self.penalty[j] for j in range(len(self.G))]
+        unit = np.array([_rough_root(entry) for entry in diagonal], dtype=object)
         A = self.G + np.diag(np.array(self.penalty, dtype=object))
-        A = _long(A / np.outer(unit, unit))[choices[:, :, None], choices[:, None, :]]
-        norm = Fraction(float(_root(self.total))) if self.total else Fraction(1)
-        B = _long(self.B / unit[:, None] / norm)[choices]
+        A = long_doubles(A / np.outer(unit, unit))[choices[:, :, None], choices[:, None, :]]
+        norm = _rough_root(self.total)
+        B = long_doubles(self.B / unit[:, None] / norm)[choices]
         explained = np.zeros(len(choices), dtype=np.longdouble)
         with np.errstate(all="ignore"):
             for i in range(choices.shape[1]):
@@ -116,12 +120,15 @@ class ExactProblem:
         return np.asarray(1 - explained, dtype=np.float64)
 
 
-def _fractions(M: Array) -> Array:
+def fractions_of(M: Array) -> Array:
+    """Floats as fractions."""
     exact = np.frompyfunc(lambda value: Fraction(float(value)), 1, 1)
     return np.asarray(exact(np.asarray(M)), dtype=object)
 
 
-def _long(M: Array) -> Array:
+def long_doubles(M: Array) -> Array:
+    """Fractions as long doubles."""
+
     def convert(value: Fraction) -> np.longdouble:
         high = float(value)
         return np.longdouble(high) + np.longdouble(float(value - Fraction(high)))
@@ -129,11 +136,34 @@ def _long(M: Array) -> Array:
     return np.asarray(np.frompyfunc(convert, 1, 1)(M), dtype=np.longdouble)
 
 
-def _root(value: Fraction) -> float:
-    return float(value) ** 0.5 or 1.0
+def _rough_root(value: Fraction) -> Fraction:
+    """A power of two near the square root; 1 for 0."""
+    bits = (value.numerator.bit_length() - value.denominator.bit_length()) // 2
+    return Fraction(2) ** bits if value else Fraction(1)
 
 
-def constant_columns(X: Array) -> Array:
-    """Which columns TopK takes for constant."""
-    X = np.asarray(X, dtype=np.longdouble)
-    return np.asarray(X.std(axis=0) <= _CONSTANT * np.abs(X).max(axis=0))
+def centred(X: Array, w: Array, clip: float | None) -> Array:
+    """The columns within ``clip`` standard deviations of their means, less these means.
+
+    Constant columns become zero; ``w`` and the result are fractions.
+    """
+    columns = []
+    for x in fractions_of(X).T:
+        largest = max(abs(value) for value in x)
+        x = x - (w @ x) / w.sum()
+        variance = (w @ (x * x)) / w.sum()
+        if variance <= max(_CONSTANT * largest, _TINY) ** 2:
+            columns.append(0 * x)
+            continue
+        if clip is not None:
+            reach = Fraction(clip) * _precise_root(variance)
+            x = np.array([min(max(value, -reach), reach) for value in x], dtype=object)
+            x = x - (w @ x) / w.sum()
+        columns.append(x)
+    return np.array(columns, dtype=object).T
+
+
+def _precise_root(value: Fraction) -> Fraction:
+    """The square root to 300 bits."""
+    shift = 2 * _BITS + 2 * max(value.denominator.bit_length() - value.numerator.bit_length(), 0)
+    return Fraction(isqrt((value.numerator << shift) // value.denominator), 1 << (shift // 2))

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from benchmarks.exact import Array, constant_columns
+from benchmarks.exact import Array, centred, fractions_of, long_doubles
 
 _STEPS, _HALVINGS = 200, 60
 # A step that promises less than this share of the objective of nothing is the last.
@@ -44,15 +44,14 @@ class LogisticProblem:
         fit_intercept: bool = True,
         include: Sequence[int] = (),
         exclude: Sequence[int] = (),
+        clip: float | None = None,
     ) -> LogisticProblem:
         """From dense data and 0/1 labels; with two classes one column."""
-        Z = np.asarray(X, dtype=np.longdouble)
-        w = np.ones(len(X), dtype=np.longdouble) if weights is None else weights.astype("g")
+        weights = np.ones(len(X)) if weights is None else weights
+        w, Z = weights.astype(np.longdouble), np.asarray(X, dtype=np.longdouble)
         share = w / w.sum()
         if standardize or fit_intercept:
-            for _ in range(2):
-                Z = Z - share @ Z
-            Z[:, constant_columns(X)] = 0
+            Z = long_doubles(centred(X, fractions_of(weights), clip))
         if standardize:
             scale = np.sqrt(share @ Z**2)
             Z = Z / np.where(scale > 0, scale, 1)

@@ -2,9 +2,9 @@
 A proof, saved and checked by somebody else
 ===========================================
 
-"No other five features are better" is a strong claim. With ``keep_proof=True`` a certificate comes
-with all its steps, and whoever has the data can check them with
-:func:`rowsparse.certificate.verify`: plain NumPy, without the search that made the proof.
+"No other five features are better" is a strong claim. A certificate comes with all its steps, and
+whoever has the data can check them with :func:`rowsparse.certificate.verify`: plain NumPy, without
+the search that made the proof.
 """
 
 # %%
@@ -21,10 +21,9 @@ from sklearn.datasets import load_wine
 
 from rowsparse import TopK
 from rowsparse.certificate import Proof, verify
-from rowsparse.certificate.steps import Dual
 
 X, y = load_wine(return_X_y=True)
-selector = TopK(5, certify=True, keep_proof=True, random_state=0).fit(X, y)
+selector = TopK(5, loss="squared", certify=True, random_state=0).fit(X, y)
 path = Path(tempfile.mkdtemp()) / "proof.npz"
 selector.proof_.save(path)
 print(selector.status_, "in", len(selector.proof_), "steps,", path.stat().st_size, "bytes")
@@ -33,22 +32,23 @@ print(selector.status_, "in", len(selector.proof_), "steps,", path.stat().st_siz
 # Check it
 # --------
 # The file holds numbers only, no pickle. ``verify`` computes every bound anew from X and y, and
-# returns the value that no choice of five features is below.
+# says what is proven. What the statement should be can be given too: another one is refused.
 proof = Proof.load(path)
-bound = verify(X, y, proof)
-print(f"objective claimed {proof.objective:.6f}, bound verified {bound:.6f}")
+checked = verify(X, y, proof, k=5, loss="squared", alpha=0.5)
+bound = checked.bound
+print(checked)
 
 # %%
 # A damaged proof proves less
 # ---------------------------
-# Every step holds a matrix W, and the inequality behind the bound is true for any W. Whoever
+# Every step holds coefficients V, and the inequality behind the bound is true for any V. Whoever
 # changes numbers in a proof, by accident or not, ends with a lower bound, never with a false one.
 for factor in (1.0, 1.01, 1.03, 1.1, 1.3):
     steps = [
-        replace(step, dual=Dual(step.dual.features, factor * step.dual.W)) if step.dual else step
+        replace(step, dual=replace(step.dual, V=factor * step.dual.V)) if step.dual else step
         for step in proof.steps
     ]
-    print(f"W times {factor}: bound {verify(X, y, replace(proof, steps=steps)):.6f}")
+    print(f"V times {factor}: bound {verify(X, y, replace(proof, steps=steps)).bound:.6f}")
 
 # %%
 # All choices, to see that it is so

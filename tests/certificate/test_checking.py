@@ -4,59 +4,79 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
 
-from rowsparse import TopK
-from rowsparse.certificate import objective, verify
-from rowsparse.certificate.steps import Dual, Kind
+from rowsparse import Moments, TopK
+from rowsparse.certificate import OtherDataError, Proof, verify
+from rowsparse.certificate.proof import Dual, Kind, Step
+from rowsparse.solvers.proof import branch
 
-from .proofs import kept_proof
+from .proofs import kept_proof, statement
 
 
-@pytest.mark.parametrize("keep_proof", [True, False])
+def sample(form, seed=0, n=40, d=25):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + 0.5
+    scores = X[:, :4] @ rng.standard_normal((4, 3)) + rng.standard_normal((n, 3))
+    if form == "labels":
+        return X, (scores > 0).astype(int)
+    return X, scores.argmax(axis=1) if form == "classes" else (scores[:, 0] > 0).astype(int)
+
+
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 2.0, 2: 0.5}])
 @pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("fit_intercept", [True, False])
-def test_the_checked_bound_is_that_of_the_fit(standardize, fit_intercept, class_weight, keep_proof):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30, 50)) + 0.5
-    y = rng.integers(0, 3, 30)
-    weights = rng.integers(0, 3, 30).astype(float)
-    selector = TopK(
-        4,
-        alpha=0.5,
-        certify=True,
-        keep_proof=keep_proof,
-        standardize=standardize,
-        fit_intercept=fit_intercept,
-        class_weight=class_weight,
-        include=[3],
-        exclude=[0, 1],
-        random_state=0,
-    ).fit(X, y, sample_weight=weights)
-    bound = verify(X, y, selector, sample_weight=weights)
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_the_checked_bound_is_that_of_the_fit(loss, standardize, fit_intercept, class_weight):
+    X, y = sample("classes", d=40)
+    weights = np.random.default_rng(0).integers(0, 3, 40).astype(float)
+    options = {
+        "alpha": 0.5,
+        "loss": loss,
+        "standardize": standardize,
+        "fit_intercept": fit_intercept,
+        "class_weight": class_weight,
+        "include": [3],
+        "exclude": [0, 1],
+    }
+    selector = TopK(4, certify=True, random_state=0, **options)
+    selector.fit(X, y, sample_weight=weights)
+    checked = verify(X, y, selector, weights, k=4, **options)
     assert selector.status_ == "optimal"
-    assert selector.root_bound_ < 0.99 * selector.lower_bound_
-    expected = selector.lower_bound_ if keep_proof else selector.root_bound_
+    assert checked.confirmed == ("k", *options)
+    assert checked.same_data
     # Sets of choices that were closed as good enough may be bounded by more than that.
-    assert expected * (1 - 1e-9) <= bound <= selector.objective_
-    assert keep_proof or bound == pytest.approx(expected, rel=1e-9)
-    assert selector.proof_.complete == keep_proof
-    assert selector.support_[3]
-    assert not selector.support_[:2].any()
+    assert selector.lower_bound_ * (1 - 1e-9) <= float(checked) <= selector.objective_
+    assert checked.objective == pytest.approx(selector.objective_, rel=1e-10)
 
 
-def test_a_proof_takes_sparse_data_and_numbers():
-    rng = np.random.default_rng(1)
-    X = sp.random(40, 60, density=0.2, random_state=2, format="csr")
-    y = X[:, [4]].toarray().ravel() * 3 + 0.1 * rng.standard_normal(40)
-    selector = TopK(3, certify=True, keep_proof=True, random_state=0).fit(X, y)
-    assert selector.lower_bound_ * (1 - 1e-8) <= verify(X, y, selector) <= selector.objective_
+@pytest.mark.parametrize("form", ["binary", "labels"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_two_classes_and_labels_with_the_logistic_loss(form, fit_intercept):
+    X, y = sample(form)
+    options = {"loss": "logistic", "alpha": 0.05, "fit_intercept": fit_intercept}
+    selector = TopK(3, certify=True, random_state=0, **options).fit(X, y)
+    assert selector.status_ == "optimal"
+    assert selector.lower_bound_ * (1 - 1e-9) <= float(verify(X, y, selector))
+    assert verify(X, y, selector).gap <= 1e-6
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, np.float32])
+def test_sparse_clipped_and_single_precision_data(loss, kind):
+    X = sp.random(60, 30, density=0.3, random_state=2, format="csr").toarray()
+    y = np.where(X[:, 4] + X[:, 7] > 0.3, "yes", "no")
+    X = kind(X)
+    options = {"loss": loss, "alpha": 0.1, "clip": 2.0, "class_weight": "balanced"}
+    selector = TopK(3, certify=True, random_state=0, **options).fit(X, y)
+    assert selector.status_ == "optimal"
+    assert selector.lower_bound_ * (1 - 1e-9) <= float(verify(X, y, selector))
+    assert float(verify(X, y, selector)) <= selector.objective_
 
 
 def test_a_proof_needs_certify():
@@ -65,18 +85,96 @@ def test_a_proof_needs_certify():
         verify(X, y, TopK(2).fit(X, y))
 
 
+def test_the_statement_is_a_sentence():
+    X, y = sample("classes")
+    options = {"loss": "logistic", "alpha": 0.5, "include": [3], "exclude": [0, 1]}
+    selector = TopK(3, certify=True, class_weight="balanced", **options).fit(X, y)
+    words = verify(X, y, selector).statement
+    assert words.startswith(
+        "No 3 of the 25 columns with column 3 and without columns 0, 1 have a logistic loss for "
+        "classes (ridge 0.5 n on standardised columns; balanced classes) below "
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"k": 5}, "the proof is about k=4, and not 5"),
+        ({"alpha": 0.5}, "the proof is about alpha=0.05, and not 0.5"),
+        ({"loss": "logistic"}, "the proof is about loss='squared', and not 'logistic'"),
+        ({"include": [1]}, r"the proof is about include=\[\], and not \[1\]"),
+        ({"standardize": 1}, "the proof is about standardize=True, and not 1"),
+    ],
+)
+def test_another_statement_than_the_callers_is_refused(given, message):
+    X, y, selector = kept_proof()
+    with pytest.raises(ValueError, match=message):
+        verify(X, y, selector, **given)
+
+
+def test_what_no_statement_has_is_refused():
+    X, y, selector = kept_proof()
+    with pytest.raises(TypeError, match="a statement has no 'ridge'"):
+        verify(X, y, selector, ridge=1.0)
+
+
+# ---------------------------------------------------------------------------------- other data
+def test_other_data_are_refused_by_name_of_the_difference():
+    X, y, selector = kept_proof()
+    changed = X.copy()
+    changed[3, 7] = np.nextafter(X[3, 7], 9.0)
+    with pytest.raises(OtherDataError, match="column 7 of X differs") as caught:
+        verify(changed, y, selector)
+    assert caught.value.columns == [7]
+    with pytest.raises(OtherDataError, match=r"columns 0, 1, 2, 3, 4, \.\.\. of X differ"):
+        verify(X + 1.0, y, selector)
+    with pytest.raises(OtherDataError, match="y differs"):
+        verify(X, 2.0 * y, selector)
+    with pytest.raises(OtherDataError, match="sample_weight differs"):
+        verify(X, y, selector, np.full(len(X), 2.0))
+    rolled = X.copy()
+    rolled[:, 2] = np.roll(X[:, 2], 1)
+    with pytest.raises(OtherDataError, match="its rows go together in another way"):
+        verify(rolled, y, selector)
+    with pytest.raises(ValueError, match="about 30 columns"):
+        verify(X[:, :-1], y, selector.proof_)
+    with pytest.raises(ValueError, match="another number of them"):
+        verify(X, y[:-1], selector.proof_)
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    X, y, selector = kept_proof()
+    order = np.random.default_rng(0).permutation(len(X))
+    mixed = verify(sp.csr_array(X[order]), y[order], selector)
+    assert mixed.bound == pytest.approx(verify(X, y, selector).bound, rel=1e-12)
+
+
+def test_without_a_hash_other_data_give_their_own_bound():
+    X, y, selector = kept_proof()
+    proof = replace(selector.proof_, data=None)
+    other = y + np.random.default_rng(9).standard_normal(y.shape)
+    again = TopK(4, alpha=0.05, certify=True, random_state=0).fit(X, other)
+    checked = verify(X, other, proof)
+    assert float(checked) < again.objective_
+    assert not checked.same_data
+
+
+def test_proofs_from_moments_are_checked_against_the_samples():
+    X, y, selector = kept_proof(n=60, d=12)
+    moments = Moments("regression").update(X[:20], y[:20]).update(X[20:], y[20:])
+    streamed = TopK(4, alpha=0.05, certify=True, random_state=0).fit_moments(moments)
+    assert streamed.proof_.data is None
+    checked = float(verify(X, y, streamed))
+    assert streamed.lower_bound_ * (1 - 1e-9) <= checked <= selector.objective_
+
+
+# ------------------------------------------------------------------------------ damaged proofs
 def test_a_proof_with_a_step_missing_does_not_hold():
     X, y, selector = kept_proof()
     proof = selector.proof_
     for steps in (proof.steps[:-1], proof.steps[1:], [*proof.steps, proof.steps[-1]]):
         with pytest.raises(ValueError, match="the proof does not hold"):
             verify(X, y, replace(proof, steps=steps))
-
-
-def test_a_proof_that_leaves_out_columns_does_not_hold():
-    X, y, selector = kept_proof()
-    with pytest.raises(ValueError, match="leaves out columns"):
-        verify(X, y, replace(selector.proof_, pool=selector.proof_.pool[:-1]))
 
 
 @pytest.mark.parametrize("part", ["dual", "fixed", "out"])
@@ -88,7 +186,7 @@ def test_a_proof_that_counts_a_column_twice_does_not_hold(part):
             return step
         if part == "dual":
             twice = np.repeat(np.arange(step.dual.features.size), 2)
-            return replace(step, dual=Dual(step.dual.features[twice], step.dual.W[twice]))
+            return replace(step, dual=Dual(step.dual.features[twice], step.dual.V[twice]))
         return replace(step, **{part: np.repeat(getattr(step, part), 2)})
 
     steps = [doubled(step) for step in selector.proof_.steps]
@@ -101,50 +199,53 @@ def test_a_diagonal_that_is_too_large_does_not_hold():
     X, y, selector = kept_proof(n=60, d=12)
     assert selector.proof_.diagonal is not None
     with pytest.raises(ValueError, match="diagonal is too large"):
-        verify(X, y, replace(selector.proof_, diagonal=2.0 * selector.proof_.diagonal))
+        verify(X, y, replace(selector.proof_, diagonal=1.3 * selector.proof_.diagonal))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_proof_with_other_numbers_still_gives_a_true_bound(seed):
-    X, y, selector = kept_proof()
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_proof_with_other_numbers_still_gives_a_true_bound(seed, loss):
+    X, y = sample("classes")
+    selector = TopK(3, alpha=0.05, loss=loss, certify=True, random_state=0).fit(X, y)
     rng = np.random.default_rng(seed)
 
     def spoiled(step):
         if step.dual is None:
             return step
-        W = step.dual.W * rng.uniform(0.5, 1.5, step.dual.W.shape)
-        return replace(step, dual=replace(step.dual, W=W))
+        V = step.dual.V * rng.uniform(0.5, 1.5, step.dual.V.shape)
+        return replace(step, dual=replace(step.dual, V=V))
 
     proof = replace(selector.proof_, steps=[spoiled(step) for step in selector.proof_.steps])
-    assert verify(X, y, proof) < selector.lower_bound_
+    assert 0.0 <= float(verify(X, y, proof)) < selector.lower_bound_
 
 
-def test_a_proof_is_checked_against_the_data_at_hand():
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_refused(value):
     X, y, selector = kept_proof()
-    other = y + np.random.default_rng(9).standard_normal(y.shape)
-    again = TopK(4, alpha=0.05, certify=True, random_state=0).fit(X, other)
-    assert again.status_ == "optimal"
-    assert verify(X, other, selector.proof_) < again.objective_
-    with pytest.raises(ValueError, match="30 columns"):
-        verify(X[:, :-1], y, selector.proof_)
-    with pytest.raises(ValueError, match="1 targets"):
-        verify(X, y[:, 0], selector.proof_)
+    steps = [
+        replace(step, dual=replace(step.dual, V=np.full_like(step.dual.V, value)))
+        if step.dual is not None
+        else step
+        for step in selector.proof_.steps
+    ]
+    with pytest.raises(ValueError, match="a dual point is not finite"):
+        verify(X, y, replace(selector.proof_, steps=steps))
 
 
-def test_checking_imports_no_solver_and_the_workers_of_a_proof_no_sklearn():
-    code = (
-        "import sys, rowsparse.certificate\n"
-        "print(any('.solvers' in name for name in sys.modules))\n"
-        "import rowsparse.solvers.proof.workers\n"
-        "print('sklearn' in sys.modules)"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.split() == ["False", "False"]
+def test_steps_and_diagonals_of_another_loss_are_refused():
+    X, y = sample("classes")
+    proof = TopK(3, alpha=0.05, loss="logistic", certify=True).fit(X, y).proof_
+    with pytest.raises(ValueError, match="a step of another loss"):
+        verify(X, y, replace(proof, steps=[Step(Kind.LAST)]))
+    with pytest.raises(ValueError, match="a diagonal with the logistic loss"):
+        verify(X, y, replace(proof, diagonal=np.ones(25)))
 
 
-def test_the_objective_is_recomputed_from_the_data():
-    X, y, selector = kept_proof()
-    assert objective(X, y, selector.proof_) == pytest.approx(selector.objective_, rel=1e-10)
+def test_more_choices_than_can_be_tried_are_refused():
+    X, y = np.random.default_rng(0).standard_normal((20, 100)), np.arange(20.0)
+    proof = Proof(statement(100, 5), np.arange(5), 0.0, 0.0, None, None, [Step(Kind.ALL)])
+    with pytest.raises(ValueError, match="more choices than can be tried"):
+        verify(X, y, proof)
 
 
 @pytest.mark.parametrize(
@@ -159,8 +260,36 @@ def test_the_objective_is_recomputed_from_the_data():
 )
 def test_a_proof_about_columns_that_are_no_choice_does_not_hold(change):
     X, y, selector = kept_proof()
-    included = replace(selector.proof_.problem, include=selector.proof_.support[:1].tolist())
-    proof = replace(selector.proof_, problem=included, support=change(selector.proof_.support))
-    for check in (verify, objective):
-        with pytest.raises(ValueError, match="not about 4 different columns"):
-            check(X, y, proof)
+    proof = selector.proof_
+    included = replace(proof.statement, include=proof.support[:1].tolist())
+    proof = replace(proof, statement=included, support=change(proof.support))
+    with pytest.raises(ValueError, match="not about 4 different columns"):
+        verify(X, y, proof)
+
+
+# --------------------------------------------------------------------------------- the making
+def test_of_a_proof_too_large_the_root_is_kept(monkeypatch):
+    X, y, whole = kept_proof()
+    monkeypatch.setattr(branch, "_MAX_PROOF_BYTES", 1 << 12)
+    _, _, selector = kept_proof()
+    assert selector.lower_bound_ == whole.lower_bound_
+    assert len(selector.proof_) == 1 < len(whole.proof_)
+    assert float(verify(X, y, selector)) == pytest.approx(selector.root_bound_, rel=1e-9)
+
+
+def test_the_checker_imports_neither_solvers_nor_scikit_learn():
+    code = (
+        "import sys, rowsparse.certificate, rowsparse.certificate.exact\n"
+        "print([m for m in sys.modules if '.solvers' in m or '.design' in m or 'sklearn' in m])\n"
+        "import rowsparse.solvers.proof.workers\n"
+        "print('sklearn' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["[]", "False"]
+
+
+def test_every_part_of_the_statement_can_be_confirmed():
+    X, y, selector = kept_proof()
+    about = selector.proof_.statement
+    given = {field.name: getattr(about, field.name) for field in fields(about)}
+    assert verify(X, y, selector, **given).confirmed == tuple(given)

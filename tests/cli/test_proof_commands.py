@@ -50,12 +50,12 @@ def proof(wine: Path) -> Path:
 
 def test_a_proof_is_written_and_holds(wine: Path, proof: Path) -> None:
     kept = Proof.load(proof)
-    assert kept.complete
     assert kept.about["columns"] == [f"v{j}" for j in range(13)]
     done = invoke("verify", str(proof), str(wine))
     assert done.exit_code == 0, done.output
     chosen = ", ".join(f"v{j}" for j in kept.support)
-    assert f"3 of 13 columns: {chosen}." in done.stdout
+    assert "No 3 of the 13 columns have a" in done.stdout
+    assert f"Chosen: {chosen}." in done.stdout
     assert "were checked against the table" in done.stdout
 
 
@@ -66,7 +66,7 @@ def test_a_proof_of_limited_columns_says_so(wine: Path) -> None:
     assert done.exit_code == 0, done.output
     done = invoke("verify", str(path), str(wine))
     assert done.exit_code == 0, done.output
-    assert "2 of 13 columns, limited to ±1.5 standard deviations: v" in done.stdout
+    assert "standardised columns within 1.5 standard deviations" in " ".join(done.stdout.split())
     assert "were checked against the table" in done.stdout
 
 
@@ -84,6 +84,7 @@ def test_another_table_is_told_from_the_one_that_the_proof_is_about(
     done = invoke("verify", str(proof), str(other))
     assert done.exit_code == 1
     assert "another table" in done.stdout
+    assert "its columns 'v0', 'v1' and 'v2'" in done.stdout
 
 
 def test_a_proof_that_claims_too_much_is_told(wine: Path, proof: Path) -> None:

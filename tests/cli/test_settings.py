@@ -31,7 +31,7 @@ from .commands import invoke, select
 
 DATA = Path("a.csv")
 # These follow from other options.
-DERIVED = {"keep_all", "keep_proof"}
+DERIVED = {"keep_all"}
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,7 @@ def test_options_become_settings() -> None:
     options = SelectOptions(
         data=DATA, k="Auto", certify=True, proof=Path("p.npz"), alpha=2.0, image="3x4", jobs=2, cv=3
     )
-    expected = SelectSettings(
-        k="auto", certify=True, keep_proof=True, alpha=2.0, image_shape=(3, 4), n_jobs=2, cv=3
-    )
+    expected = SelectSettings(k="auto", certify=True, alpha=2.0, image_shape=(3, 4), n_jobs=2, cv=3)
     assert select_settings(options) == expected
     assert compare_settings(CompareOptions(data=DATA, k="5,1, 5", methods="a, b,a,")) == (
         CompareSettings(k=(1, 5), methods=("a", "b"))

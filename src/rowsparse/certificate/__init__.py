@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rowsparse.certificate.checking import objective, verify
-from rowsparse.certificate.proof import Proof, ProofProblem
+from rowsparse.certificate.checking import Verification, verify
+from rowsparse.certificate.data import OtherDataError
+from rowsparse.certificate.proof import Proof, Statement
 
-__all__ = ["Proof", "ProofProblem", "objective", "verify"]
+__all__ = ["OtherDataError", "Proof", "Statement", "Verification", "verify"]

@@ -2,57 +2,115 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
+from math import comb
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from rowsparse._arrays import Array, Index
-from rowsparse.certificate.choices import Choices, LossBounds
-from rowsparse.certificate.data import Data
-from rowsparse.certificate.logistic import LogisticBounds, logistic_objective
-from rowsparse.certificate.proof import Proof
-from rowsparse.certificate.squared import SquaredBounds, squared_objective
-from rowsparse.certificate.steps import Dual, Kind, Step
-from rowsparse.design import direction_key
+from rowsparse.certificate.choices import Choices
+from rowsparse.certificate.data import Scaled, Table, representatives
+from rowsparse.certificate.logistic import LogisticBounds
+from rowsparse.certificate.proof import Dual, Kind, Proof, Statement, Step, does_not_hold
+from rowsparse.certificate.squared import SquaredBounds
+
+_LARGEST = float(np.finfo(np.float64).max)
+# The most choices that a step may try.
+_MOST_CHOICES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a proof proves of a table; ``float`` of it is the bound.
+
+    Attributes
+    ----------
+    statement : str
+        In one sentence.
+    bound : float
+        No choice has an objective below this.
+    objective : float
+        The objective of the columns that were chosen, computed anew.
+    n_steps : int
+        Number of steps that were checked.
+    confirmed : tuple of str
+        What of the statement the caller gave, and agrees; all else is as the proof says.
+    same_data : bool
+        Whether the data have the hash in the proof; False if it has none, because the data were
+        never seen in one piece.
+    exact : bool
+        Whether the bound was computed without rounding.
+    """
+
+    statement: str
+    bound: float
+    objective: float
+    n_steps: int
+    confirmed: tuple[str, ...]
+    same_data: bool
+    exact: bool
+
+    @property
+    def gap(self) -> float:
+        """The difference of objective and bound, as a share of the objective."""
+        left = max(self.objective - self.bound, 0.0)
+        return left / self.objective if self.objective > 0 else 0.0
+
+    def __float__(self) -> float:
+        return self.bound
+
+    def __str__(self) -> str:
+        how = "in exact arithmetic" if self.exact else "with rounding errors counted against it"
+        return (
+            f"{self.statement} The columns chosen have {self.objective:.10g}, a gap of "
+            f"{self.gap:.2g}. Checked in {self.n_steps} steps, {how}."
+        )
 
 
 def verify(
-    X: Any, y: Any, proof: Proof | str | PathLike[str] | Any, sample_weight: Any = None
-) -> float:
-    """Check a proof of :class:`rowsparse.TopK` and return the bound that follows from it.
+    X: Any,
+    y: Any,
+    proof: Proof | str | PathLike[str] | Any,
+    sample_weight: Any = None,
+    *,
+    exact: bool = False,
+    **given: Any,
+) -> Verification:
+    """Check a proof of :class:`rowsparse.TopK`: what follows from it for X and y.
 
-    With Z the standardised data, Y the centred targets, and u = Z'(Y - ZW), every choice of k
-    features has an objective of at least
+    A proof divides the choices of k columns into sets, each with a point for which an inequality
+    holds: with Z the standardised columns, Y the centred targets and u = Z'(Y - ZW), every choice
+    has a squared loss of at least
 
         ||Y||^2 - ||ZW||^2 - (the sum of the k largest ||u_j||^2 / ridge)
 
-    for any W. With the logistic loss, sample weights omega, labels T of 0 and 1 and the
-    probabilities P of the predictions ZW + b, it is at least
-
-        sum_i omega_i H(p_i) - (the sum of the k largest ||z_j' diag(omega) (P - T)||^2 / (2 ridge))
-
-    with H the entropy in nats, summed over the labels, and b such that the weighted sums of P
-    are those of T (without an intercept, b = 0). A proof divides the choices into sets, each with
-    a W for which this bound, over the features that the set allows, is high enough. Here the
-    bounds are recomputed from the data and lowered by their possible rounding error. No result of
-    the search is used, and no choice is left out, because the sets are made by splitting larger
-    ones.
+    for any W; the logistic loss has an inequality of its own. Here all of it is computed from the
+    data and lowered by its possible rounding error. Of the proof nothing is believed: its
+    statement is what the result says, and its steps can only prove less than they should, because
+    the inequality holds for any W, and no choice is left out where sets are made by splitting
+    larger ones. ``docs/certificate_format.md`` has the specification.
 
     X is made dense, so this is meant for data of moderate size.
 
     Parameters
     ----------
     X, y, sample_weight
-        What the selector was fitted on.
+        What the selector was fitted on. Other data are refused, by name of the difference.
     proof : Proof, path or TopK
-        ``selector.proof_``, the file that it was saved to, or the selector itself. Without
-        ``keep_proof=True`` it only proves the bound before any branching.
+        ``selector.proof_``, the file that it was saved to, or the selector itself.
+    exact : bool, default=False
+        Whether to compute in exact arithmetic instead (:mod:`rowsparse.certificate.exact`), which
+        takes longer; the extra ``exact`` (python-flint) makes it faster.
+    **given
+        What the statement should be, by the names of :class:`Statement`: ``k=5, alpha=0.5,
+        loss="logistic"``; ValueError if the proof is about something else.
 
     Returns
     -------
-    float
-        No choice of k features has an objective below this.
+    Verification
+        The statement, the bound, the objective computed anew, and what was checked.
 
     Examples
     --------
@@ -60,9 +118,11 @@ def verify(
     >>> from rowsparse import TopK
     >>> from rowsparse.certificate import verify
     >>> X, y = load_iris(return_X_y=True)
-    >>> selector = TopK(2, certify=True, keep_proof=True, random_state=0).fit(X, y)
-    >>> bound = verify(X, y, selector.proof_)
-    >>> bool(bound >= (1 - 1e-6) * selector.objective_)
+    >>> selector = TopK(2, loss="squared", certify=True, random_state=0).fit(X, y)
+    >>> checked = verify(X, y, selector.proof_, k=2, loss="squared")
+    >>> checked.confirmed, checked.gap < 1e-6
+    (('k', 'loss'), True)
+    >>> float(checked) == checked.bound
     True
     """
     if isinstance(proof, (str, PathLike)):
@@ -70,67 +130,140 @@ def verify(
     kept = proof if isinstance(proof, Proof) else getattr(proof, "proof_", None)
     if not isinstance(kept, Proof):
         raise ValueError("there is no proof to check: fit TopK with certify=True.")
-    _check_choice(kept)
-    data = Data.of(X, y, kept.problem, sample_weight)
+    table = Table.of(X, y, sample_weight, kept)
+    confirmed = _confirmed(kept.statement, given, y)
+    support = _chosen(kept)
     # A bound that overflows is replaced by 0 where it is computed.
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        bound = Checker(data, kept).bound()
-    return bound * kept.problem.y_unit * kept.problem.y_unit
+        if exact:
+            from rowsparse.certificate.exact import exact_bound, exact_objective
+
+            bound, objective = exact_bound(table, kept), exact_objective(table, support)
+        else:
+            bound, objective = Checker(table, kept).bound(), _objective(table, support)
+    return Verification(
+        kept.statement.sentence(bound),
+        bound,
+        objective,
+        len(kept),
+        confirmed,
+        kept.data is not None,
+        exact,
+    )
 
 
-def objective(X: Any, y: Any, proof: Proof, sample_weight: Any = None) -> float:
-    """The objective of the columns that a proof is about, recomputed from the data."""
-    _check_choice(proof)
-    problem = proof.problem
-    data = Data.of(X, y, problem, sample_weight)
-    if problem.loss == "squared":
-        return squared_objective(data, proof.support) * problem.y_unit * problem.y_unit
-    return logistic_objective(data, proof.support)
+def _confirmed(statement: Statement, given: dict[str, Any], y: Any) -> tuple[str, ...]:
+    """The names of what the caller gave, if the statement agrees."""
+    known = {field.name for field in fields(Statement)}
+    for name, value in given.items():
+        if name not in known:
+            raise TypeError(f"a statement has no {name!r}: it has {', '.join(sorted(known))}.")
+        found = getattr(statement, name)
+        if name in ("include", "exclude"):
+            value, found = sorted(value or []), sorted(found)
+        elif name == "class_weight" and isinstance(value, dict):
+            value = [float(value.get(c, 1.0)) for c in np.unique(np.asarray(y)).tolist()]
+        if value != found or isinstance(value, bool) != isinstance(found, bool):
+            raise ValueError(f"the proof is about {name}={found!r}, and not {value!r}.")
+    return tuple(given)
 
 
-def _check_choice(proof: Proof) -> None:
-    """Raise ValueError unless the columns of the proof are a choice that its problem allows."""
-    problem, support = proof.problem, np.asarray(proof.support)
-    problem.check()
+def _chosen(proof: Proof) -> Index:
+    """The columns that the proof says were chosen, if they are a choice."""
+    statement, support = proof.statement, np.asarray(proof.support)
+    if support.dtype.kind not in "iu" or support.ndim != 1:
+        raise does_not_hold("the columns that were chosen are no whole numbers")
     chosen = set(support.tolist())
-    allowed = set(range(problem.n_features)) - set(problem.exclude)
-    is_choice = chosen <= allowed and chosen >= set(problem.include)
-    if not is_choice or not support.size == len(chosen) == problem.k:
-        raise ValueError(
-            f"the proof does not hold: it is not about {problem.k} different columns that may be "
-            "chosen together."
+    is_choice = (
+        chosen >= set(statement.include)
+        and not chosen & set(statement.exclude)
+        and all(0 <= j < statement.n_features for j in chosen)
+    )
+    if not is_choice or not support.size == len(chosen) == statement.k:
+        raise does_not_hold(
+            f"it is not about {statement.k} different columns that may be chosen together"
         )
+    return support.astype(np.intp)
+
+
+def _objective(table: Table, support: Index) -> float:
+    bounds = bounds_of(table, Scaled.of(table), support, None)
+    return in_units(bounds, bounds.objective(np.arange(support.size)), trust=1.0)
+
+
+# -------------------------------------------------------------------------------- the checker
+class LossBounds(Protocol):
+    """What the data prove with one loss. Columns are positions in the pool of a proof.
+
+    ``factor`` holds the share of a bound that rounding leaves, the sum of the weights, and the
+    binary exponent of the unit of the targets; ``total`` is the objective of choosing nothing.
+    """
+
+    factor: tuple[float, float, int]
+    total: float
+    n_targets: int
+
+    def bound(self, at: Index, V: Array, choices: Choices) -> tuple[float, Array]: ...
+    def last(self, choices: Choices) -> float: ...
+    def every(self, choices: Choices) -> float: ...
+    def objective(self, support: Index) -> float: ...
+
+
+def bounds_of(table: Table, data: Scaled, pool: Index, shares: Array | None) -> LossBounds:
+    """The bounds of the loss that a table's statement names."""
+    if table.statement.loss == "squared":
+        return SquaredBounds(table, data, pool, shares)
+    if shares is not None:
+        raise does_not_hold("it has a diagonal with the logistic loss")
+    return LogisticBounds(table, data, pool)
+
+
+def in_units(bounds: LossBounds, value: float, trust: float | None = None) -> float:
+    """A bound in the units of the data; rounded down, within the range of floats."""
+    factor, weight, exponent = bounds.factor
+    value *= weight * (factor if trust is None else trust)
+    with np.errstate(over="ignore"):
+        scaled = float(np.ldexp(value, 2 * exponent))
+    if scaled < np.finfo(np.float64).tiny:
+        return 0.0
+    return min(scaled, _LARGEST)
 
 
 class Checker:
-    """The bound that follows from the steps of a proof. Features are positions in the pool."""
+    """The bound that follows from the steps of a proof. Columns are positions in the pool."""
 
-    def __init__(self, data: Data, proof: Proof) -> None:
-        self.proof, self.pool = proof, np.asarray(proof.pool, dtype=np.intp)
-        self.first = self._all_choices(data)
-        self.bounds: LossBounds
-        if proof.problem.loss == "squared":
-            self.bounds = SquaredBounds(data, self.pool, proof.diagonal)
-        else:
-            self.bounds = LogisticBounds(data, self.pool)
+    def __init__(self, table: Table, proof: Proof) -> None:
+        self.steps, statement = proof.steps, table.statement
+        data, pool = Scaled.of(table), table.allowed
+        stands = np.full(statement.n_features, -1)
+        stands[pool] = pool
+        if statement.alpha == 0 and statement.loss == "squared":
+            include = np.array(statement.include, dtype=np.intp)
+            order = np.concatenate([include, np.setdiff1d(pool, include)])
+            stands = representatives(table.X, data.constant, order)
+            pool = np.unique(stands[stands >= 0])
+        # The place in the pool of every column, or of the one that stands for it; -1 for none.
+        self.place = np.where(stands >= 0, np.searchsorted(pool, stands), -1)
+        self.first = self._all_choices(statement, pool.size)
+        self.bounds = bounds_of(table, data, pool, proof.diagonal)
 
     def bound(self) -> float:
-        """The least of all bounds."""
+        """The least of all bounds, in the units of the data."""
         stack, least = [self.first], self.bounds.total
-        for step in self.proof.steps:
+        for step in self.steps:
             if not stack:
-                raise ValueError("the proof does not hold: it has more steps than sets of choices.")
+                raise does_not_hold("it has more steps than sets of choices")
             bound, left = self._take(step, stack.pop())
             least = min(least, bound if bound == bound else 0.0)
             stack.extend(choices for choices in left if not choices.is_empty)
         if stack:
-            raise ValueError("the proof does not hold: it leaves out some choices.")
-        return max(least, 0.0)
+            raise does_not_hold("it leaves out some choices")
+        return in_units(self.bounds, max(least, 0.0))
 
     def _take(self, step: Step, choices: Choices) -> tuple[float, list[Choices]]:
         """What one step proves, and the choices that it leaves for later ones."""
         if step.kind == Kind.SPLIT:
-            j = np.atleast_1d(self._positions(np.array([step.feature])))
+            j = self._positions(np.array([step.feature]))
             none = j[:0]
             return np.inf, [choices.without(j, none), choices.without(none, j)]
         if step.kind == Kind.SCREEN:
@@ -140,56 +273,60 @@ class Checker:
             return self._bound(step.dual, choices)[0], []
         if step.kind == Kind.LAST:
             return self.bounds.last(choices), []
-        return (self.bounds.every(choices) if step.kind == Kind.ALL else 0.0), []
+        if step.kind == Kind.OPEN:
+            return 0.0, []
+        if comb(int(choices.allowed.sum()), choices.count) > _MOST_CHOICES:
+            raise does_not_hold("it tries more choices than can be tried")
+        return self.bounds.every(choices), []
 
-    # ------------------------------------------------------------------------- the problem
-    def _all_choices(self, data: Data) -> Choices:
-        """All choices of the problem, in terms of the pool."""
-        problem, pool = self.proof.problem, self.pool
-        allowed = np.setdiff1d(np.arange(problem.n_features), problem.exclude)
-        include = np.array(problem.include, dtype=np.intp)
-        k = problem.k
-        if data.ridge > 0 or problem.loss != "squared":
-            complete = np.array_equal(np.sort(pool), allowed)
-        else:
-            # Columns of zeros and copies of others do not change the possible fits.
-            known = {direction_key(data.X[:, j]): j for j in pool.tolist()}
-            stands = {j: known.get(direction_key(data.X[:, j])) for j in allowed.tolist()}
-            complete = all(at is not None or not data.Z[:, j].any() for j, at in stands.items())
-            own = {at for at in map(stands.get, include.tolist()) if at is not None}
-            k = min(k - (include.size - len(own)), pool.size)
-            include = np.array(sorted(own), dtype=np.intp)
-        if not complete or np.any(np.diff(pool) <= 0):
-            raise ValueError("the proof does not hold: it leaves out columns of X.")
-        chosen = self._positions(include)
-        free = np.ones(pool.size, dtype=bool)
+    def _all_choices(self, statement: Statement, m: int) -> Choices:
+        """All choices of the problem, in terms of the pool.
+
+        Included columns that are constant, or copies of other included ones, take a place and add
+        nothing. Other choices may be filled up with such columns, too: with fewer columns in the
+        pool than places, all of them are chosen.
+        """
+        places = self.place[np.array(statement.include, dtype=np.intp)]
+        chosen = np.unique(places[places >= 0])
+        k = min(statement.k - (places.size - chosen.size), m)
+        free = np.ones(m, dtype=bool)
         free[chosen] = False
         return Choices(chosen, free, k - chosen.size)
 
     def _positions(self, features: Any) -> Index:
         """Columns of X as positions in the pool."""
-        features = np.asarray(features, dtype=np.intp)
-        at = np.minimum(np.searchsorted(self.pool, features), self.pool.size - 1)
-        if not np.array_equal(self.pool[at], features):
-            raise ValueError("the proof does not hold: it names columns outside its pool.")
+        features = np.asarray([] if features is None else features)
+        if features.dtype.kind not in "iu" and features.size:
+            raise does_not_hold("it names columns by something else than whole numbers")
+        if np.any((features < 0) | (features >= self.place.size)):
+            raise does_not_hold("it names columns that there are not")
+        at = self.place[features.astype(np.intp)]
+        if np.any(at < 0):
+            raise does_not_hold("it names columns outside its pool")
         if np.unique(at).size < at.size:
-            raise ValueError("the proof does not hold: it counts a column twice.")
+            raise does_not_hold("it counts a column twice")
         return at
 
-    # -------------------------------------------------------------------------- the bounds
     def _bound(self, dual: Dual | None, choices: Choices) -> tuple[float, Array]:
-        """The bound of a dual point over some choices, and the q of all features."""
+        """The bound of a dual point over some choices, and the q of all columns."""
+        nothing = 0.0, np.zeros(self.first.allowed.size)
         if dual is None:
-            return 0.0, np.zeros(self.pool.size)
-        at, W = self._positions(dual.features), np.asarray(dual.W, dtype=np.float64)
-        if W.shape != (at.size, self.bounds.n_targets) or not np.isfinite(W).all():
-            raise ValueError("the proof does not hold: a dual point is malformed.")
-        value, q = self.bounds.bound(at, W, choices)
+            return nothing
+        at, V = self._positions(dual.features), np.asarray(dual.V)
+        if V.dtype.kind != "f" or V.shape != (at.size, self.bounds.n_targets):
+            raise does_not_hold("a dual point is malformed")
+        if not np.isfinite(V).all():
+            raise does_not_hold("a dual point is not finite")
+        value, q = self.bounds.bound(at, V.astype(np.float64), choices)
         # Without a finite bound its q say nothing either.
-        return (value, q) if np.isfinite(value) else (0.0, np.zeros_like(q))
+        return (value, q) if np.isfinite(value) else nothing
 
     def _screened(self, dual: Dual | None, choices: Choices, out: Index, fixed: Index) -> float:
-        """The bound of the choices with one of ``out``, or without one of ``fixed``."""
+        """The bound of the choices with one of ``out``, or without one of ``fixed``.
+
+        With one of ``out`` in the place of the last of the largest q, or one of ``fixed`` replaced
+        by the first that is not among them.
+        """
         value, q = self._bound(dual, choices)
         ordered = np.append(np.sort(q[choices.allowed])[::-1], 0.0)
         last, following = ordered[choices.count - 1], ordered[choices.count]

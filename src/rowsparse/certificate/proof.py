@@ -1,10 +1,15 @@
-"""A proof in memory, and its file format: arrays of numbers, and a header in JSON."""
+"""What a proof is: a statement, the steps that prove it, and a file that holds both.
+
+`docs/certificate_format.md` is the specification: what is stated, what each kind of step means,
+and the arrays of the file.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from enum import IntEnum
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -14,107 +19,208 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse._files import write_whole
 from rowsparse._npz import read_npz
-from rowsparse.certificate.steps import Dual, Kind, Step
 
-_FORMAT, _VERSION = "rowsparse proof", 1
-_ARRAYS = frozenset(
-    {
-        "header",
-        "support",
-        "pool",
-        "diagonal",
-        "kinds",
-        "features",
-        "duals",
-        "dual_sizes",
-        "dual_features",
-        "dual_W",
-        "out_sizes",
-        "out",
-        "fixed_sizes",
-        "fixed",
-    }
-)
-
-
-def proof_path(path: str | PathLike[str]) -> Path:
-    """The file that :meth:`Proof.save` writes: `path`, with .npz added if it does not end so."""
-    path = Path(path)
-    return path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+# The largest float.
+_MOST = float(np.finfo(np.float64).max)
+FORMAT, VERSION = "rowsparse proof", 2
+LOSSES = ("squared", "logistic")
+TASKS = ("classification", "multilabel", "regression")
+# The arrays of a file besides "header" and "diagonal": for each its kinds of numbers and its axes.
+_ARRAYS = {
+    "support": ("iu", 1),
+    "data_hash": ("u", 1),
+    "kinds": ("u", 1),
+    "features": ("i", 1),
+    "duals": ("i", 1),
+    "dual_sizes": ("i", 1),
+    "dual_features": ("i", 1),
+    "dual_V": ("f", 2),
+    "out_sizes": ("i", 1),
+    "out": ("i", 1),
+    "fixed_sizes": ("i", 1),
+    "fixed": ("i", 1),
+}
 
 
+# ------------------------------------------------------------------------------ the statement
 @dataclass(frozen=True)
-class ProofProblem:
-    """What a proof is about: the selection problem in terms of the user's data.
+class Statement:
+    """The selection problem that a proof is about, in terms of the user's data.
 
     Attributes
     ----------
-    n_features, n_targets : int
-        Number of columns of X, and of targets.
+    n_features : int
+        Number of columns of X.
     k : int
-        Number of features to choose.
-    alpha, standardize, fit_intercept, task, clip
-        As in :class:`rowsparse.TopK`, with the task resolved.
+        Number of columns to choose.
+    alpha : float
+        The ridge is alpha times the sum of the weights of the samples.
+    loss : {"squared", "logistic"}
+        The loss.
+    task : {"classification", "multilabel", "regression"}
+        What y holds.
+    standardize, fit_intercept : bool
+        As in :class:`rowsparse.TopK`.
     class_weight : None, "balanced" or list of float
         One weight per class, in the order of the classes.
     include, exclude : list of int
         Columns that must and must not be chosen.
-    x_unit, y_unit : float
-        Powers of two by which X and y are divided before anything else.
-    loss : {"squared", "logistic"}
-        The loss.
+    clip : float or None
+        Values further than this many standard deviations from the mean of their column are
+        moved to that distance.
     """
 
     n_features: int
-    n_targets: int
     k: int
     alpha: float
+    loss: str
+    task: str
     standardize: bool
     fit_intercept: bool
-    task: str
     class_weight: Any
     include: list[int]
     exclude: list[int]
-    x_unit: float
-    y_unit: float
-    clip: float | None = None
-    loss: str = "squared"
+    clip: float | None
 
     def check(self) -> None:
-        """Raise ValueError for values that no selector can have."""
-        counts = isinstance(self.k, int) and 1 <= self.k <= self.n_features
-        clip = 1.0 if self.clip is None else self.clip
-        numbers = (self.alpha, self.x_unit, self.y_unit, clip)
-        finite = all(isinstance(v, (int, float)) and 0 <= v < np.inf for v in numbers)
-        positive = finite and min(self.x_unit, self.y_unit, clip) > 0
-        if not (counts and positive and (self.clip is None or self.standardize)):
-            raise ValueError("the proof does not hold: its k, alpha, clip or units are invalid.")
-        if self.loss not in ("squared", "logistic"):
-            raise ValueError("the proof does not hold: its loss is unknown.")
+        """Raise ValueError for values that no statement can have."""
+        d = self.n_features
+        counts = _is_count(d) and _is_count(self.k) and 1 <= self.k <= d
+        flags = isinstance(self.standardize, bool) and isinstance(self.fit_intercept, bool)
+        alpha = _is_number(self.alpha) and self.alpha >= 0
+        clip = self.clip is None or (
+            _is_number(self.clip) and self.clip > 0 and self.standardize is True
+        )
+        words = self.loss in LOSSES and self.task in TASKS
+        fits = not (self.loss == "logistic" and self.task == "regression")
+        if not (counts and flags and alpha and clip and words and fits and self._has_weights()):
+            raise does_not_hold("its statement has values that are invalid")
+        lists = (self.include, self.exclude)
+        if not all(isinstance(part, list) and all(map(_is_count, part)) for part in lists):
+            raise does_not_hold("what it includes or excludes are no columns")
+        both = [*self.include, *self.exclude]
+        if len(set(both)) < len(both) or not all(0 <= j < d for j in both):
+            raise does_not_hold("what it includes or excludes are no columns")
+        if len(self.include) > self.k or d - len(self.exclude) < self.k:
+            raise does_not_hold("there is no such choice of columns")
+
+    def _has_weights(self) -> bool:
+        given = self.class_weight
+        if given is None:
+            return True
+        if self.task != "classification":
+            return False
+        if isinstance(given, list):
+            return bool(given) and all(_is_number(weight) and weight > 0 for weight in given)
+        return bool(given == "balanced")
+
+    def sentence(self, bound: float) -> str:
+        """The statement in words, with a bound."""
+        named = (("with", self.include), ("without", self.exclude))
+        which = " and".join(f" {word} {_listed(part)}" for word, part in named if part)
+        columns = "standardised columns" if self.standardize else "columns as they are"
+        if self.clip is not None:
+            columns += f" within {self.clip:g} standard deviations"
+        parts = [f"ridge {self.alpha:g} n on {columns}"]
+        if not self.fit_intercept:
+            parts.append("no intercept")
+        if self.class_weight is not None:
+            weights = self.class_weight
+            parts.append(
+                f"{weights} classes"
+                if isinstance(weights, str)
+                else f"class weights {', '.join(f'{w:g}' for w in weights)}"
+            )
+        kind = {"classification": "classes", "multilabel": "labels", "regression": "numbers"}
+        return (
+            f"No {self.k} of the {self.n_features:,} columns{which} have a {self.loss} loss for "
+            f"{kind[self.task]} ({'; '.join(parts)}) below {bound:.10g}."
+        )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Proof:
-    """A proof that no choice of k features has an objective below a bound.
+def does_not_hold(reason: str) -> ValueError:
+    """The error for a proof that is not one."""
+    return ValueError(f"the proof does not hold: {reason}.")
 
-    :func:`rowsparse.certificate.verify` checks it; ``len`` is the number of its steps
-    (:mod:`rowsparse.certificate.steps` says what they mean).
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return (_is_count(value) or isinstance(value, float)) and abs(value) <= _MOST
+
+
+def _listed(columns: list[int], most: int = 5) -> str:
+    shown = ", ".join(map(str, columns[:most])) + (", ..." if len(columns) > most else "")
+    return f"{'column' if len(columns) == 1 else 'columns'} {shown}"
+
+
+# ---------------------------------------------------------------------------------- the steps
+class Kind(IntEnum):
+    """What a step does with a set of choices."""
+
+    OPEN = 0  # bounds it by 0: no objective is negative
+    BOUND = 1  # bounds it by a dual point
+    LAST = 2  # one or two columns are left to choose: tries all ways to choose them
+    SPLIT = 3  # splits it into the choices with a column, which come next, and those without
+    SCREEN = 4  # removes the choices with some columns, or without others, by a dual point
+    ALL = 5  # tries every choice
+
+
+@dataclass(frozen=True)
+class Dual:
+    """The non-zero rows V of the coefficients of a bound, in the units of X and y."""
+
+    features: Index
+    V: Array
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step; see :class:`Kind`.
 
     Attributes
     ----------
-    problem : ProofProblem
+    kind : Kind
+        What it does.
+    dual : Dual or None
+        The dual point of a bound.
+    feature : int
+        The column to split on, or -1.
+    out, fixed : array of int or None
+        For screening: columns of no choice that remains, and of all that remain.
+    """
+
+    kind: Kind
+    dual: Dual | None = None
+    feature: int = -1
+    out: Index | None = None
+    fixed: Index | None = None
+
+
+# ---------------------------------------------------------------------------------- the proof
+@dataclass(frozen=True, eq=False, repr=False)
+class Proof:
+    """A proof that no choice of k columns has an objective below a bound.
+
+    :func:`rowsparse.certificate.verify` checks it; ``len`` is the number of its steps.
+
+    Attributes
+    ----------
+    statement : Statement
         What the proof is about.
     support : array of int
-        The columns chosen.
+        The columns that were chosen.
     objective, lower_bound : float
-        Their objective, and the bound that is claimed, in the units of y.
-    complete : bool
-        Whether all steps were kept. If not, they prove only the bound before any branching.
-    pool : array of int
-        The columns to choose from. Without a ridge, columns that equal others or are zero add
-        nothing, and are left out.
+        Their objective, and the bound, as the prover claims them. Nothing rests on them.
     diagonal : array or None
-        For each column of the pool, what replaces the ridge; None for the ridge itself.
+        For each column of the pool, what replaces the ridge, as a share of the diagonal entry of
+        Z'Z + ridge I; None for the ridge itself. The pool are the columns that are not excluded
+        and, without a ridge, neither zero nor copies of others.
+    data : array or None
+        A hash of the data, which tells other tables from it; None if they were never seen in one
+        piece.
     steps : sequence of Step
         The proof itself.
     about : dict
@@ -125,18 +231,19 @@ class Proof:
     >>> from sklearn.datasets import load_iris
     >>> from rowsparse import TopK
     >>> X, y = load_iris(return_X_y=True)
-    >>> proof = TopK(2, certify=True, keep_proof=True, random_state=0).fit(X, y).proof_
-    >>> proof.support, proof.complete
-    (array([1, 3]), True)
+    >>> proof = TopK(2, loss="squared", certify=True, random_state=0).fit(X, y).proof_
+    >>> proof.support
+    array([1, 3])
+    >>> print(proof)
+    Proof(k=2, objective=60.8575, lower_bound=60.8575, steps=1)
     """
 
-    problem: ProofProblem
+    statement: Statement
     support: Index
     objective: float
     lower_bound: float
-    complete: bool
-    pool: Index
     diagonal: Array | None
+    data: Array | None
     steps: Sequence[Step]
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -145,7 +252,7 @@ class Proof:
 
     def __repr__(self) -> str:
         return (
-            f"Proof(k={self.problem.k}, objective={self.objective:g}, "
+            f"Proof(k={self.statement.k}, objective={self.objective:g}, "
             f"lower_bound={self.lower_bound:g}, steps={len(self)})"
         )
 
@@ -153,21 +260,21 @@ class Proof:
         """Write the proof to a compressed file; returns its path, which ends in .npz."""
         file = proof_path(path)
         header = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "problem": asdict(self.problem),
-            "objective": self.objective,
-            "lower_bound": self.lower_bound,
-            "complete": self.complete,
+            "format": FORMAT,
+            "version": VERSION,
+            "statement": asdict(self.statement),
+            "objective": float(self.objective),
+            "lower_bound": float(self.lower_bound),
             "about": self.about,
         }
         arrays: dict[str, Any] = {
             "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
             "support": self.support,
-            "pool": self.pool,
-            "diagonal": np.zeros(0) if self.diagonal is None else self.diagonal,
+            "data_hash": np.zeros(0, dtype=np.uint64) if self.data is None else self.data,
         }
-        arrays |= _flat(self.steps, self.problem.n_targets)
+        if self.diagonal is not None:
+            arrays["diagonal"] = self.diagonal
+        arrays |= _flat(self.steps)
         write_whole(file, lambda temporary: np.savez_compressed(temporary, **arrays))
         return file
 
@@ -178,29 +285,50 @@ class Proof:
         if not path.is_file():
             raise FileNotFoundError(f"There is no file {path}.")
         try:
-            arrays, _ = read_npz(path, _ARRAYS)
+            arrays, _ = read_npz(path, {"header", "diagonal", *_ARRAYS})
             header = json.loads(arrays["header"].tobytes())
-            if header["format"] != _FORMAT or header["version"] != _VERSION:
+            if header["format"] != FORMAT:
                 raise ValueError("another format")
-            diagonal = arrays["diagonal"]
-            return cls(
-                ProofProblem(**header["problem"]),
-                arrays["support"],
-                float(header["objective"]),
-                float(header["lower_bound"]),
-                bool(header["complete"]),
-                arrays["pool"],
-                diagonal if diagonal.size else None,
-                list(_steps(arrays)),
-                dict(header["about"]),
-            )
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+            version = header["version"]
+            if version == VERSION:
+                return cls(**_parts_of(header, arrays), about=dict(header["about"]))
+        except Exception:  # damaged bytes make zipfile, NumPy and json raise almost anything
             raise ValueError(
                 f"{path} is not a proof that rowsparse wrote, or is damaged."
             ) from None
+        raise ValueError(
+            f"{path} is a proof in version {version!r} of the format, and this is version "
+            f"{VERSION}: make it anew with TopK(certify=True)."
+        )
 
 
-def _flat(steps: Sequence[Step], n_targets: int) -> dict[str, Array]:
+def proof_path(path: str | PathLike[str]) -> Path:
+    """The file that :meth:`Proof.save` writes: `path`, with .npz added if it does not end so."""
+    path = Path(path)
+    return path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+
+
+def _parts_of(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
+    """What :class:`Proof` is made of, from a file; raises something if that does not fit."""
+    for name, (kinds, ndim) in _ARRAYS.items():
+        if arrays[name].dtype.kind not in kinds or arrays[name].ndim != ndim:
+            raise ValueError(name)
+    diagonal = arrays.get("diagonal")
+    if diagonal is not None and (diagonal.dtype.kind != "f" or diagonal.ndim != 1):
+        raise ValueError("diagonal")
+    data = arrays["data_hash"]
+    return {
+        "statement": Statement(**header["statement"]),
+        "support": arrays["support"],
+        "objective": float(header["objective"]),
+        "lower_bound": float(header["lower_bound"]),
+        "diagonal": diagonal,
+        "data": data if data.size else None,
+        "steps": list(_steps(arrays)),
+    }
+
+
+def _flat(steps: Sequence[Step]) -> dict[str, Array]:
     """The steps as a few arrays; a dual point that several steps share is stored once."""
     duals: dict[int, Dual] = {}
     for step in steps:
@@ -208,7 +336,7 @@ def _flat(steps: Sequence[Step], n_targets: int) -> dict[str, Array]:
             duals.setdefault(id(step.dual), step.dual)
     number = {key: at for at, key in enumerate(duals)}
     points = list(duals.values())
-    width = points[0].W.shape[1] if points else n_targets
+    width = points[0].V.shape[1] if points else 1
     screens = [step for step in steps if step.kind == Kind.SCREEN]
     out, fixed = ([getattr(s, name) for s in screens] for name in ("out", "fixed"))
     return {
@@ -217,7 +345,7 @@ def _flat(steps: Sequence[Step], n_targets: int) -> dict[str, Array]:
         "duals": np.array([number.get(id(step.dual), -1) for step in steps], dtype=np.int32),
         "dual_sizes": np.array([p.features.size for p in points], dtype=np.int32),
         "dual_features": _joined([p.features for p in points]),
-        "dual_W": np.concatenate([np.zeros((0, width)), *(p.W for p in points)]),
+        "dual_V": np.concatenate([np.zeros((0, width)), *(p.V for p in points)]),
         "out_sizes": np.array([part.size for part in out], dtype=np.int32),
         "out": _joined(out),
         "fixed_sizes": np.array([part.size for part in fixed], dtype=np.int32),
@@ -230,8 +358,8 @@ def _joined(parts: Sequence[Index]) -> Index:
 
 
 def _parts(values: Array, sizes: Index) -> list[Array]:
-    ends = np.cumsum(sizes)
-    if (ends[-1] if ends.size else 0) != len(values):
+    ends = np.cumsum(sizes, dtype=np.int64)
+    if np.any(sizes < 0) or (ends[-1] if ends.size else 0) != len(values):
         raise ValueError("sizes do not add up")
     return [values[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
@@ -239,7 +367,7 @@ def _parts(values: Array, sizes: Index) -> list[Array]:
 def _steps(arrays: dict[str, Array]) -> Iterator[Step]:
     """The steps from the arrays of :func:`_flat`."""
     features = _parts(arrays["dual_features"], arrays["dual_sizes"])
-    duals = list(map(Dual, features, _parts(arrays["dual_W"], arrays["dual_sizes"])))
+    duals = list(map(Dual, features, _parts(arrays["dual_V"], arrays["dual_sizes"])))
     out = iter(_parts(arrays["out"], arrays["out_sizes"]))
     fixed = iter(_parts(arrays["fixed"], arrays["fixed_sizes"]))
     rows = zip(arrays["kinds"], arrays["features"], arrays["duals"], strict=True)
@@ -250,3 +378,5 @@ def _steps(arrays: dict[str, Array]) -> Iterator[Step]:
             yield Step(kind, dual, -1, next(out), next(fixed))
         else:
             yield Step(kind, dual, int(feature))
+    if next(out, None) is not None or next(fixed, None) is not None:
+        raise ValueError("more screens than steps")

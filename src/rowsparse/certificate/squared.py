@@ -1,4 +1,19 @@
-"""What the data prove with the squared loss, in plain NumPy and without code of the solvers."""
+"""What the data prove with the squared loss, in plain NumPy.
+
+With A = Z'Z + diag(c), B = Z'Y and T = ||Y||^2, a choice S has the objective
+
+    f(S) = min_W T - 2 <B, W> + <W, A W>   over the W with rows in S.
+
+For a diagonal matrix D with A - D positive semi-definite, and any W of all columns, the square
+<V - W, (A - D)(V - W)> is not negative; with u = B - (A - D) W, for every V with rows in S
+
+    T - 2 <B, V> + <V, A V>  >=  T - <W, (A - D) W> - 2 <u, V> + <V, D V>
+                             >=  T - <W, (A - D) W> - sum_{j in S} ||u_j||^2 / D_j.
+
+D = diag(c) is always possible. Computed products of columns and of targets are off by at most
+``rounding`` times their norms: (n + 16) eps for a sum of n products in any order, and the errors of
+both factors (``data.Scaled``).
+"""
 
 from __future__ import annotations
 
@@ -6,153 +21,194 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse.certificate.choices import Choices
-from rowsparse.certificate.data import Data
+from rowsparse.certificate.data import EPS, Scaled, Table, centred_targets
+from rowsparse.certificate.proof import does_not_hold
 
-_EPS = float(np.finfo(np.float64).eps)
-# Entries of the columns of the choices that are tried together.
+# Entries of the columns, or of pairs of them, that are tried together.
 _BATCH_ENTRIES = 1 << 20
 # Singular value of columns of unit norm from which on they count as independent.
 _INDEPENDENT = 1e-12
 
 
 class SquaredBounds:
-    """Bounds from the data of a pool of features.
+    """Bounds from the data of a pool; ``shares`` are D as shares of the diagonal of A."""
 
-    D is the ridge, or replaces it by a diagonal matrix with Z'Z + ridge I - D positive
-    semi-definite.
-    """
+    def __init__(self, table: Table, data: Scaled, pool: Index, shares: Array | None) -> None:
+        self.Y, error, exponent = centred_targets(
+            table.labels, data.share, centre=table.statement.fit_intercept
+        )
+        self.factor = data.trust, data.weight, exponent
+        self.Z, self.c = data.Z[:, pool], data.penalty[pool]
+        self.unit = np.ldexp(data.unit[pool], -exponent)
+        (n, m), self.n_targets = self.Z.shape, self.Y.shape[1]
+        self.total = float(np.vdot(self.Y, self.Y))
+        self.root = float(np.sqrt(self.total))
+        self.column_error = data.error + (error / self.root if error else 0.0)
+        self.rounding = 2.0 * (n + 16) * EPS + 2.0 * self.column_error
+        self.B = self.Z.T @ self.Y
+        self.gram = self.Z.T @ self.Z if m <= n else None
+        squares = np.einsum("ij,ij->j", self.Z, self.Z)
+        self.norms = np.sqrt(squares + self.c)
+        self.D, self.has_diagonal = self.c, shares is not None
+        if shares is not None:
+            self.D = self._admissible(shares)
 
-    def __init__(self, data: Data, pool: Index, diagonal: Array | None) -> None:
-        self.ridge, self.Y = data.ridge, data.Y
-        self.n_targets = data.Y.shape[1]
-        self.Z = np.ascontiguousarray(data.Z[:, pool])
-        n, m = self.Z.shape
-        self.rounding = 2.0 * (n + 16) * _EPS
-        self.B, self.total = self.Z.T @ self.Y, float(np.vdot(self.Y, self.Y))
-        self.gram = self.Z.T @ self.Z if m < n or diagonal is not None else None
-        self.norms = np.sqrt(np.einsum("ij,ij->j", self.Z, self.Z) + self.ridge)
-        self.has_diagonal = diagonal is not None
-        self.D = np.full(m, self.ridge)
-        if diagonal is not None:
-            self.D = self._admissible(np.asarray(diagonal, dtype=np.float64))
+    def _admissible(self, shares: Array) -> Array:
+        """D, if A - D is positive semi-definite.
 
-    def _admissible(self, D: Array) -> Array:
-        """D, if Z'Z + ridge I - D is positive semi-definite by more than rounding errors."""
-        m, gram = len(self.norms), self.gram
-        assert gram is not None
-        if D.shape != (m,) or not np.all(D > 0):
-            raise ValueError("the proof does not hold: its diagonal is not positive.")
-        P = gram / self.norms / self.norms[:, None]
-        slack = m * (self.rounding + 4.0 * (m + 2) * _EPS)
-        P.flat[:: m + 1] = 1.0 - D / self.norms**2 - slack
+        Divided by the norms it has a diagonal of at most 1 and entries that are off by
+        ``rounding``, so its eigenvalues are off by m times that; Cholesky's factors are exact for
+        a matrix with entries that are off by (m + 2) eps.
+        """
+        m, gram = self.norms.size, self.gram
+        if gram is None:
+            raise does_not_hold("it has a diagonal with more columns than samples")
+        is_array = isinstance(shares, np.ndarray) and shares.dtype.kind == "f"
+        if not is_array or shares.shape != (m,) or not np.all((shares > 0) & (shares <= 1)):
+            raise does_not_hold("its diagonal is no share of that of the products")
+        norms = np.where(self.norms > 0, self.norms, 1.0)
+        P = gram / norms / norms[:, None]
+        slack = m * (self.rounding + 4.0 * (m + 2) * EPS)
+        P.flat[:: m + 1] = 1.0 - shares - slack
         try:
             np.linalg.cholesky(P)
         except np.linalg.LinAlgError:
-            raise ValueError("the proof does not hold: its diagonal is too large.") from None
-        return D
+            raise does_not_hold("its diagonal is too large") from None
+        return np.asarray(shares * self.norms**2)
 
-    def bound(self, at: Index, W: Array, choices: Choices) -> tuple[float, Array]:
-        """||Y||^2 - ||ZW||^2 - (the sum of the largest q), less its possible rounding error."""
-        fitted = self.Z[:, at] @ W
-        moved = (self.ridge - self.D[at])[:, None] * W
-        u = self.B - (self.Z.T @ fitted if self.gram is None else self.gram[:, at] @ W)
+    def bound(self, at: Index, V: Array, choices: Choices) -> tuple[float, Array]:
+        """The bound of coefficients of the columns ``at`` over some choices, and the scores q.
+
+        With size = sum_j ||a_j|| ||w_j||, where ||a_j||^2 is the diagonal of A, each u_j is off by
+        at most rounding (||Y|| + size) ||a_j||, and <W, (A - D) W> by rounding size^2. The last
+        part of the margin is for the sums of q, and for screening, which adds a q to the value.
+        """
+        W = V * self.unit[at, None]
+        moved = (self.c - self.D)[at, None] * W
+        gram, Z = self.gram, self.Z
+        products = Z.T @ (Z[:, at] @ W) if gram is None else gram[:, at] @ W
+        u = self.B - products
         u[at] -= moved
+        explained = float(np.vdot(W, products[at]) + np.vdot(W, moved))
         size = float(self.norms[at] @ np.linalg.norm(W, axis=1))
-        rounding = self.rounding + 2.0 * _EPS * at.size
-        root = np.sqrt(self.total)
-        lengths = np.linalg.norm(u, axis=1) + rounding * (root + size) * self.norms
+        rounding = self.rounding + 2.0 * EPS * at.size
+        lengths = np.linalg.norm(u, axis=1) + rounding * (self.root + size) * self.norms
         q = lengths**2 / self.D
-        used = q[choices.chosen].sum()
-        used += np.sort(q[choices.allowed])[::-1][: choices.count].sum()
-        explained = float(np.vdot(fitted, fitted) + np.vdot(W, moved))
-        # The last part is for screening, which adds a q to the value: it may be most of ``used``.
+        used = choices.largest(q)
         k = choices.chosen.size + choices.count
-        margin = rounding * (size * (size + root) + 8.0 * self.total + used) + 2.0 * _EPS * k * used
+        margin = (
+            rounding * ((self.root + size) ** 2 + 8.0 * self.total + used) + 2.0 * EPS * k * used
+        )
         return float(self.total - explained - used - margin), q
+
+    # ------------------------------------------------------------------------- the last columns
+    def last(self, choices: Choices) -> float:
+        """The least objective with one or two more columns, of all ways to choose them.
+
+        By Cholesky's method without pivoting. Whatever the scales of the columns, its result is
+        exact for an A and a B with entries that are off by (k + 2) eps ||a_i|| ||a_j|| and
+        (k + 2) eps ||a_j|| ||Y||. At the W of the true minimum the perturbed objective exceeds f(S)
+        by at most r (||Y|| + z)^2 with z = sum_S ||a_j|| ||w_j||, and so does its minimum. Here
+        z^2 <= T sum_S ||a_j||^2 / p_j for any p with sum_S p_j ||w_j||^2 <= T; as <W, A W> <= T,
+        p = c and p = D are possible, and so is half the larger one.
+        """
+        C, F = choices.chosen, np.flatnonzero(choices.allowed)
+        if choices.count not in (1, 2):
+            raise does_not_hold("more than two columns are left to choose")
+        A = self._products(C, C)
+        A.flat[:: C.size + 1] += self.c[C]
+        try:
+            L = np.linalg.cholesky(A)
+        except np.linalg.LinAlgError:
+            return 0.0
+        E, fitted = _forward(L, self._products(C, F)), _forward(L, self.B[C])
+        left = self.total - float(np.vdot(fitted, fitted))
+        B = self.B[F] - E.T @ fitted
+        s = self.norms[F] ** 2 - np.einsum("ij,ij->j", E, E)
+        if np.any(s <= 0):
+            return 0.0
+        gains = np.einsum("jc,jc->j", B, B) / s
+        best = float(gains.max())
+        if choices.count == 2:
+            best = self._best_pair(F, E, B, s, gains)
+        p = np.maximum(self.D, self.c) / 2.0 if self.has_diagonal else self.c
+        k = C.size + choices.count
+        spread = choices.largest(1.0 + self.norms**2 / p)
+        error = 4.0 * (self.rounding + 8.0 * (k + 2) * EPS) * spread * self.total
+        return left - best - error
+
+    def _best_pair(self, F: Index, E: Array, B: Array, s: Array, gains: Array) -> float:
+        """The most that two columns take off: one, and the other after it is eliminated too."""
+        best, step = -np.inf, max(1, _BATCH_ENTRIES // (F.size * max(B.shape[1], 1)))
+        for start in range(0, F.size - 1, step):
+            i = np.arange(start, min(start + step, F.size - 1))
+            g = self._products(F[i], F) - E[:, i].T @ E
+            share = g / s[i, None]
+            rest = s - share * g
+            residual = B - share[:, :, None] * B[i, None]
+            pair = np.einsum("ijc,ijc->ij", residual, residual) / rest + gains[i, None]
+            later = np.arange(F.size) > i[:, None]
+            if np.any(later & ~(rest > 0)):
+                return np.inf
+            best = max(best, float(pair[later].max()))
+        return best
 
     def _products(self, one: Index, other: Index) -> Array:
         if self.gram is not None:
             return self.gram[np.ix_(one, other)]
         return self.Z[:, one].T @ self.Z[:, other]
 
-    def last(self, choices: Choices) -> float:
-        """The least objective with one or two more features, of all ways to choose them."""
-        C, F = choices.chosen, np.flatnonzero(choices.allowed)
-        if choices.count not in (1, 2):
-            raise ValueError("the proof does not hold: more than two features are left to choose.")
-        try:
-            L = np.linalg.cholesky(self._products(C, C) + self.ridge * np.eye(C.size))
-        except np.linalg.LinAlgError:
-            return 0.0
-        E = np.linalg.solve(L, self._products(C, F))
-        fitted = np.linalg.solve(L, self.B[C])
-        left = self.total - float(np.vdot(fitted, fitted))
-        B = self.B[F] - E.T @ fitted
-        # The residual Gram matrix of one or two features is at least D.
-        s = np.maximum(self.norms[F] ** 2 - np.einsum("ij,ij->j", E, E), self.D[F])
-        gains = np.einsum("jc,jc->j", B, B) / s
-        if choices.count == 2:
-            g = (self._products(F, F) - E.T @ E) / np.sqrt(np.outer(s, s))
-            max_correlation = 1.0 - np.maximum(np.min(self.D[F]) / np.maximum.outer(s, s), _EPS)
-            g = np.clip(g, -max_correlation, max_correlation)
-            f = (B @ B.T) / np.sqrt(np.outer(s, s))
-            gains = (gains[:, None] + gains - 2.0 * g * f) / (1.0 - g * g)
-            gains = gains[np.triu_indices(F.size, 1)]
-        return left - float(gains.max()) - self._solve_error(C.size + choices.count)
-
-    def _solve_error(self, k: int) -> float:
-        """Bound on how far below its computed value the objective of a choice of k may be."""
-        # Both the ridge and D bound the coefficients of any choice, and so does half the larger.
-        penalty = self.D if not self.has_diagonal else np.maximum(self.D, self.ridge) / 2
-        spread = np.sort(1.0 + self.norms**2 / penalty)[::-1][:k].sum()
-        return 4.0 * (self.rounding + 8.0 * (k + 2) * _EPS) * float(spread) * self.total
-
-    # -------------------------------------------------------------------------- all choices
+    # ------------------------------------------------------------------------------ all choices
     def every(self, choices: Choices) -> float:
         """The least objective of all choices, each from its own columns."""
         k = choices.chosen.size + choices.count
         if k == 0:
             return self.total * (1.0 - self.rounding)
-        size = max(1, _BATCH_ENTRIES // ((self.Z.shape[0] + k) * max(k, 1)))
-        bounds = [self._residuals(batch).min() for batch in choices.batches(size)]
+        size = max(1, _BATCH_ENTRIES // ((self.Z.shape[0] + k) * k))
+        bounds = [self._distances(S)[0].min() for S in choices.batches(size)]
         return float(min(bounds, default=np.inf))
 
-    def _residuals(self, sets: Index) -> Array:
-        """Lower bounds on the squared distance of Y from the columns of each set.
+    def objective(self, support: Index) -> float:
+        """An objective that a choice attains."""
+        return float(self._distances(support[None])[1][0])
 
-        With columns Z of unit norm and least singular value s, and any residuals r, it is
-        at least ||r||^2 - ||Z'r||^2 / s^2.
+    def _distances(self, sets: Index) -> tuple[Array, Array]:
+        """Lower and upper bounds on the squared distance of Y from the columns of each set.
+
+        Below the columns are the roots of their penalties. Divided by their norms they are X, and
+        s is their least singular value. With any W, the computed r = Y - X W differs from the
+        exact one by ``error``; the squared distance of r from the columns is at least
+        ||r||^2 - ||X'r||^2 / s^2, and that of Y differs from it by no more than r does.
         """
         (N, k), n = sets.shape, self.Z.shape[0]
-        Z = np.concatenate(
-            [
-                self.Z[:, sets].transpose(1, 0, 2),
-                np.broadcast_to(np.sqrt(self.ridge) * np.eye(k), (N, k, k)),
-            ],
-            axis=1,
-        )
-        Z = Z / np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), np.finfo(float).tiny)
-        Y = np.concatenate([self.Y, np.zeros((k, self.Y.shape[1]))])
-        Q, R = np.linalg.qr(Z)
+        X = np.zeros((N, n + k, k))
+        X[:, :n] = self.Z[:, sets].transpose(1, 0, 2)
+        X[:, n + np.arange(k), np.arange(k)] = np.sqrt(self.c[sets])
+        X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(float).tiny)
+        Y = np.concatenate([self.Y, np.zeros((k, self.n_targets))])
+        Q, R = np.linalg.qr(X)
         s = np.linalg.svd(R, compute_uv=False)[:, -1]
-        sound = s > 2.0 * _INDEPENDENT
+        rounding = 2.0 * (n + 2 * k + 16) * EPS + 2.0 * self.column_error
+        # Of X as it is, not as QR leaves it.
+        s -= rounding * k + 8.0 * k * (n + k) * EPS
+        sound = s > _INDEPENDENT
         R[~sound] = np.eye(k)
         W = np.linalg.solve(R, Q.transpose(0, 2, 1) @ Y)
-        r = Y - Z @ W
-        rounding = 2.0 * (n + 2 * k + 16) * _EPS
+        W[~sound] = 0.0
+        r = Y - X @ W
         squares = np.einsum("sic,sic->s", r, r)
-        slope = np.linalg.norm(Z.transpose(0, 2, 1) @ r, axis=(1, 2))
+        slope = np.linalg.norm(X.transpose(0, 2, 1) @ r, axis=(1, 2))
         slope += rounding * np.sqrt(k * squares)
-        reach = slope / np.where(sound, s - rounding * k - _INDEPENDENT, 1.0)
-        error = rounding * (np.sqrt(self.total) + np.linalg.norm(W, axis=2).sum(axis=1))
-        left = np.sqrt(np.maximum(squares * (1.0 - rounding) - reach**2, 0.0)) - error
-        return np.where(sound, np.maximum(left, 0.0) ** 2, 0.0)
+        reach = slope / np.where(sound, s, 1.0)
+        error = rounding * (self.root + np.linalg.norm(W, axis=2).sum(axis=1))
+        least = np.sqrt(np.maximum(squares * (1.0 - rounding) - reach**2, 0.0)) - error
+        lower = np.where(sound, np.maximum(least, 0.0) ** 2, 0.0)
+        return lower, (np.sqrt(squares * (1.0 + rounding)) + error) ** 2
 
 
-def squared_objective(data: Data, support: Index) -> float:
-    """The objective of some columns."""
-    Z, k = data.Z[:, support], support.size
-    augmented = np.vstack([Z, np.sqrt(data.ridge) * np.eye(k)])
-    target = np.vstack([data.Y, np.zeros((k, data.Y.shape[1]))])
-    W = np.linalg.lstsq(augmented, target, rcond=None)[0]
-    return float(np.sum((target - augmented @ W) ** 2))
+def _forward(L: Array, M: Array) -> Array:
+    """L^-1 M, row by row: a solver that exchanges rows would not keep the error of each small."""
+    X = np.empty_like(M)
+    for i, row in enumerate(L):
+        X[i] = (M[i] - row[:i] @ X[:i]) / row[i]
+    return X

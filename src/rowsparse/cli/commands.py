@@ -84,10 +84,14 @@ def verify(
         typer.Argument(help="What 'rowsparse select --proof' wrote.", show_default=False),
     ],
     data: Data,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="Compute in exact arithmetic, which takes longer."),
+    ] = False,
     debug: Debug = False,
 ) -> None:
     """Check a proof against its table, without trusting the search that made it."""
-    raise typer.Exit(ended(lambda: run_verify(proof, data), debug=debug))
+    raise typer.Exit(ended(lambda: run_verify(proof, data, exact=exact), debug=debug))
 
 
 def diff(

@@ -99,34 +99,33 @@ def _covariates(result: SelectionResult) -> Table:
     return table
 
 
-def print_checked(checked: CheckedProof) -> None:
-    """What the check of a proof found, in three sentences."""
+def print_checked(result: CheckedProof) -> None:
+    """What the check of a proof found, in a few sentences."""
     from rowsparse.report.numbers import percent_up
 
     console = make_console()
-    problem = checked.proof.problem
-    limited = f", limited to ±{problem.clip:g} standard deviations" if problem.clip else ""
-    columns = f"{problem.k} of {problem.n_features:,} columns{limited}"
-    print_sentence(console, f"{columns}: {plain(', '.join(checked.features), 400)}.")
-    print_sentence(
-        console,
-        f"Their objective is {checked.objective:.10g}. No other choice has one below "
-        f"{checked.lower_bound:.10g}: it can be lower by {percent_up(checked.gap)} at most.",
-    )
-    steps = f"All {len(checked.proof):,} steps of the proof were checked"
-    claimed = checked.proof
-    if checked.holds:
-        print_sentence(console, f"{steps} against the table.")
-    elif not checked.is_same_data:
+    proof, checked = result.proof, result.checked
+    if checked is None:
         print_sentence(
             console,
-            "But this is another table than the one that the proof was made from: there, these "
-            f"columns had {claimed.objective:.10g}.",
+            "This is another table than the one that the proof is about: "
+            f"{plain(result.difference, 400)}.",
         )
+        return
+    print_sentence(console, checked.statement)
+    print_sentence(
+        console,
+        f"Chosen: {plain(', '.join(result.features), 400)}. Their objective is "
+        f"{checked.objective:.10g}: that of others can be lower by {percent_up(checked.gap)} at "
+        "most.",
+    )
+    how = "in exact arithmetic" if checked.exact else "with rounding errors counted against it"
+    steps = f"All {checked.n_steps:,} steps of the proof were checked against the table, {how}"
+    if result.holds:
+        print_sentence(console, f"{steps}.")
     else:
-        print_sentence(
-            console, f"{steps}; they do not give the {claimed.lower_bound:.10g} it claims."
-        )
+        claim = f"{proof.lower_bound:.10g} as a bound and {proof.objective:.10g} as the objective"
+        print_sentence(console, f"{steps}; they do not give what it claims: {claim}.")
 
 
 def print_applied(

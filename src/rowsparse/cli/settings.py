@@ -146,7 +146,6 @@ def select_settings(options: SelectOptions) -> SelectSettings:
     return SelectSettings(
         **_same_names(SelectSettings, options),
         k=_count(options.k),
-        keep_proof=options.proof is not None,
         image_shape=_image_shape(options.image),
     )
 

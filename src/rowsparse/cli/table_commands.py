@@ -86,13 +86,13 @@ def run_select(options: SelectOptions) -> int:
     return DONE if result.converged else WARNED
 
 
-def run_verify(proof: Path, data: Path) -> int:
+def run_verify(proof: Path, data: Path, *, exact: bool) -> int:
     """``rowsparse verify``."""
     from rowsparse.cli.printing import print_checked
     from rowsparse.workflow.proof_files import check_proof
 
     with input_file(data) as path:
-        checked = check_proof(proof, path)
+        checked = check_proof(proof, path, exact=exact)
     print_checked(checked)
     return DONE if checked.holds else WARNED
 

@@ -20,7 +20,11 @@ from rowsparse.design.sparse import SparseDesign, canonical_as_held
 _MAX_OFFSET = {"float32": 1e2, "float64": 1e6}
 _MAX_SPARSE_OFFSET = 1e2
 # Largest exponent (base 10) of a column's magnitude at which products are still safe.
-_MAX_DECADES = {"float32": 15, "float64": 200}
+_MAX_DECADES = {"float32": 15, "float64": 140}
+# What limits may be off by, and spreads of columns and shares of weights that are too small, for
+# anything to be proven of them.
+_MAX_CLIP_ROUNDING, _LEAST_SPREAD, _LEAST_SHARE = 1e-4, 1e-120, 1e-100
+_EPS = float(np.finfo(np.float64).eps)
 # Magnitudes whose squares, times a sample size, still fit into the type.
 _SAFE_MAGNITUDE = {"float32": (1e-12, 1e12), "float64": (1e-50, 1e50)}
 
@@ -82,10 +86,12 @@ def make_design(
     raw = kind(stored, mean=None, inv_scale=np.ones(d))
     moments = raw.moments(weights)
     limits, offset = None, np.zeros(d)
+    rounding, is_unsure = 0.0, center and bool(np.any(moments.unsure))
     if clip is not None:
-        limits = clip_limits(moments, clip, raw.dtype)
+        limits = clip_limits(moments, clip)
         raw, offset = clipped_design(stored, limits, kind)
-        moments = raw.moments(weights)
+        before, moments = moments, raw.moments(weights)
+        rounding = _clip_rounding(before, moments, clip, raw)
     counts = ~moments.constant if center else np.ones(d, dtype=bool)
     largest = float(moments.largest[counts].max(initial=0.0))
     unit = 1.0 if scale else power_of_two_unit(largest, raw.dtype.name)
@@ -96,15 +102,42 @@ def make_design(
         inv_scale[moments.constant] = 0.0
     mean, rest = (moments.mean, moments.rest) if center else (None, None)
     units = Units(moments.mean + offset if center else offset, inv_scale, unit, limits)
+    spread = moments.sd if center else np.hypot(moments.sd, moments.mean)
+    is_unsure |= _may_underflow(spread * inv_scale, moments.largest * inv_scale, weights)
     most = _MAX_SPARSE_OFFSET if sp.issparse(X) else _MAX_OFFSET[raw.dtype.name]
     if _implicit_is_unsafe(raw.dtype, moments, inv_scale, most if center else np.inf):
-        return raw.safe_copy(mean, rest, inv_scale, binary_units(moments.largest)), units
-    design = raw.standardized(mean, rest, inv_scale)
-    if weights is None:
-        # The norms of the columns follow from the moments, without another pass over the data.
-        spread = moments.sd if center else np.hypot(moments.sd, moments.mean)
-        design.set_column_norms(np.sqrt(X.shape[0]) * spread * inv_scale)
+        design = raw.safe_copy(mean, rest, inv_scale, binary_units(moments.largest))
+        design.has_stored_columns = raw.has_stored_columns
+    else:
+        design = raw.standardized(mean, rest, inv_scale)
+        if weights is None:
+            # The norms of the columns follow from the moments, without another pass over the data.
+            design.set_column_norms(np.sqrt(X.shape[0]) * spread * inv_scale)
+    design.product_rounding = rounding
+    design.is_unsure = is_unsure or rounding > _MAX_CLIP_ROUNDING
     return design, units
+
+
+def _clip_rounding(
+    before: ColumnMoments, clipped: ColumnMoments, clip: float, design: ImplicitDesign
+) -> float:
+    """Bound on the relative error of products of columns whose limits are rounded.
+
+    The limits are off by the rounding of their sum and by that of the standard deviation.
+    """
+    n, varies = design.shape[0], ~before.constant
+    eps = float(np.finfo(np.float64 if design.has_stored_columns else design.dtype).eps)
+    reach = clip * before.sd
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        error = 4.0 * eps * (np.abs(before.mean) + reach) + (n + 16) * _EPS * reach
+        return float((2.0 * error / clipped.sd)[varies].max(initial=0.0))
+
+
+def _may_underflow(spread: Array, largest: Array, weights: Array | None) -> bool:
+    """Whether the squares of columns that vary, or their weights, may leave the range of floats."""
+    tiny = (largest > 0) & (spread < _LEAST_SPREAD)
+    extreme = weights is not None and weights.min() < _LEAST_SHARE * weights.sum()
+    return bool(np.any(tiny)) or extreme
 
 
 def _kind(X: Any) -> type[ImplicitDesign]:

@@ -29,11 +29,27 @@ class ClippedDesign(DenseDesign):
 
     def __init__(self, X: NDArray[Any], *, limits: Array, **parts: Any) -> None:
         super().__init__(X, **parts)
+        self._exact_limits = limits
+        # In the precision of X, for products.
         self._limits = limits.astype(X.dtype)
 
     def _take(self, columns: Index) -> NDArray[Any]:
-        block = super()._take(columns)
-        return np.clip(block, *self._limits[:, columns], out=block)
+        return np.asarray(np.clip(super()._take(columns), *self._limits[:, columns]))
+
+    def _take_double(self, columns: Index) -> Array:
+        block = super()._take(columns).astype(np.float64, copy=False)
+        return np.clip(block, *self._exact_limits[:, columns], out=block)
+
+    def in_double(self) -> ImplicitDesign:
+        return self._view(_X=self._doubled(), _limits=self._exact_limits)
+
+    def moments(self, weights: Array | None = None) -> ColumnMoments:
+        # Clipping by limits in double precision makes blocks of double precision.
+        exact = self._view(_limits=self._exact_limits)
+        return super(ClippedDesign, exact).moments(weights)
+
+    def stored_columns(self, columns: Index) -> Array:
+        return super()._take(columns).astype(np.float64, copy=False)
 
     def _row_blocks(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         for rows, block in super()._row_blocks():
@@ -64,15 +80,14 @@ class ClippedDesign(DenseDesign):
         return product
 
 
-def clip_limits(moments: ColumnMoments, clip: float, dtype: np.dtype[Any]) -> Array:
+def clip_limits(moments: ColumnMoments, clip: float) -> Array:
     """Mean -/+ clip standard deviations, (2, d); infinite for constant columns.
 
     Limits beyond the range of floats are infinite: no value is beyond them either.
     """
     with np.errstate(over="ignore"):
         reach = np.where(moments.constant, np.inf, clip * moments.sd)
-        limits = np.stack([moments.mean - reach, moments.mean + reach])
-        return limits.astype(dtype).astype(np.float64)
+        return np.stack([moments.mean - reach, moments.mean + reach])
 
 
 def clipped_design(
@@ -92,10 +107,13 @@ def clipped_design(
         stored = np.diff(X.indptr)
         offset = np.where(stored == X.shape[0], 0.0, np.clip(0.0, *limits))
         low, high, shift = (np.repeat(part, stored) for part in (*limits, offset))
-        data = (np.clip(X.data, low, high) - shift).astype(X.dtype)
-        return kind(sp.csc_array((data, X.indices, X.indptr), X.shape), **parts), offset
+        # In double precision: the limits would be rounded otherwise.
+        clipped = sp.csc_array((np.clip(X.data, low, high) - shift, X.indices, X.indptr), X.shape)
+        return kind(clipped, source=kind(X, **parts), **parts), offset
     if is_numpy_array(X):
         return ClippedDesign(X, limits=limits, **parts), np.zeros(d)
     xp = array_namespace(X)
     low, high = (xp.astype(to_device(part, X), X.dtype) for part in limits)
-    return kind(xp.clip(X, low, high), **parts), np.zeros(d)
+    design = kind(xp.clip(X, low, high), **parts)
+    design.has_stored_columns = False
+    return design, np.zeros(d)

@@ -72,5 +72,6 @@ def compressed_design(
     design = DenseDesign(Z, mean=None, inv_scale=np.ones(d))
     # Dividing by the roots makes the errors of P larger in small directions of Y.
     spread = float(roots.max() / roots.min()) if roots.size else 1.0
+    design.has_stored_columns = False
     design.product_rounding = (1.0 + spread) * (rounding + 4.0 * (d + c + 16) * _EPS)
     return design, Y

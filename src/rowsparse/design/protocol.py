@@ -46,6 +46,16 @@ class ColumnMoments:
         info = np.finfo(np.float64)
         return np.asarray(self.sd <= np.maximum(10.0 * info.eps * self.largest, info.tiny))
 
+    @property
+    def unsure(self) -> Mask:
+        """Columns for which rounding decides whether they are constant.
+
+        ``largest`` may be up to three times the largest modulus.
+        """
+        info = np.finfo(np.float64)
+        limit = np.maximum(10.0 * info.eps * self.largest, info.tiny)
+        return np.asarray((self.sd > 0.3 * limit) & (self.sd <= 1.001 * limit))
+
 
 def binary_units(magnitude: Array) -> Array:
     """The power of two just below each magnitude, 1 for 0: dividing by it rounds nothing.
@@ -63,10 +73,11 @@ def direction_key(column: Array) -> bytes:
     >>> direction_key(np.array([0.0, 3.0, 5.0])) == direction_key(np.array([0.0, -6.0, -10.0]))
     True
     """
-    at = int(np.argmax(column != 0))
-    unit = np.ldexp(1.0, int(np.frexp(column[at])[1]))
+    mantissa, exponent = np.frexp(column)
+    at = int(np.argmax(mantissa != 0))
     # No negative zeros: they would not be equal as bytes.
-    return np.asarray(column / np.copysign(unit, column[at]) + 0.0).tobytes()
+    digits = mantissa * np.sign(mantissa[at]) + 0.0
+    return digits.tobytes() + np.where(digits != 0, exponent - exponent[at], 0).tobytes()
 
 
 class Design(ABC):
@@ -76,8 +87,12 @@ class Design(ABC):
     explicit_gram: ClassVar[bool] = False
     # Whether X, and what the methods named held_* return, is on another device.
     on_device: ClassVar[bool] = False
-    # The relative error of its products, if its rows stand for others that it was computed from.
+    # The relative error of its products, beside that of computing them.
     product_rounding: float = 0.0
+    # Whether rounding decides which columns are constant, or squares underflow: no bound holds.
+    is_unsure: bool = False
+    # Whether its columns are those of the data, so that equal ones can be told from others.
+    has_stored_columns: bool = True
     _spectral_norm: float | None = None
 
     @property
@@ -120,6 +135,11 @@ class Design(ABC):
     @abstractmethod
     def weighted_squares(self, weights: Array) -> Array:
         """sum_i weights_il Z_ij^2, for every column l of non-negative weights and column j of Z."""
+
+    @property
+    def bound_rounding(self) -> float:
+        """The relative error of its products for a proof; infinite if nothing can be proven."""
+        return np.inf if self.is_unsure else self.product_rounding
 
     @property
     def n_stored(self) -> int:

@@ -138,8 +138,7 @@ class Plan:
         """The selector for the fits on parts of the samples: without restarts and proof."""
         params = dict(self.params)
         if self.info.name == "topk":
-            params |= {"certify": False, "keep_proof": False}
-            params |= {"time_limit": None, "n_restarts": 0}
+            params |= {"certify": False, "time_limit": None, "n_restarts": 0}
         return get_selector(self.info.name, self.n_asked(k), **params)
 
 
@@ -185,8 +184,7 @@ def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
     given = {name: getattr(settings, name) for name in ("loss", "alpha", "clip", "time_limit")}
     params |= {name: value for name, value in given.items() if value is not None}
     if settings.certify:
-        params |= {"certify": True, "keep_proof": settings.keep_proof}
-        params["time_limit"] = settings.time_limit or _PROOF_SECONDS
+        params |= {"certify": True, "time_limit": settings.time_limit or _PROOF_SECONDS}
     return _with_groups(_with_columns(Plan(info, table, params), settings))
 
 

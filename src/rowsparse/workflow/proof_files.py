@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from rowsparse.certificate import Proof, objective, verify
+from rowsparse.certificate import OtherDataError, Proof, Verification, verify
 from rowsparse.workflow.loading import check_is_file
 from rowsparse.workflow.messages import InputError, quoted
 from rowsparse.workflow.settings import TableSettings
@@ -27,32 +27,26 @@ class CheckedProof:
         As it was read.
     features : tuple of str
         Names of the columns chosen.
-    objective, lower_bound : float
-        The objective of these columns, and the lower bound on that of every choice, computed from
-        the table. The bound is 0 if this is another table and the proof cannot hold for it.
+    checked : Verification or None
+        What the proof proves of the table; None if it is about another one.
+    difference : str
+        How that table differs, if it does.
     """
 
     proof: Proof
     features: tuple[str, ...]
-    objective: float
-    lower_bound: float
-
-    @property
-    def gap(self) -> float:
-        """The difference between the two, relative to the objective."""
-        left = max(self.objective - self.lower_bound, 0.0)
-        return left / self.objective if self.objective > 0 else 0.0
-
-    @property
-    def is_same_data(self) -> bool:
-        """Whether the chosen columns have the objective that the file claims."""
-        return abs(self.objective - self.proof.objective) <= _ROUNDING * self.proof.objective
+    checked: Verification | None
+    difference: str = ""
 
     @property
     def holds(self) -> bool:
         """Whether all that the file claims is proven for this table."""
-        enough = self.lower_bound >= self.proof.lower_bound * (1.0 - _ROUNDING)
-        return self.is_same_data and enough
+        if self.checked is None:
+            return False
+        enough = self.checked.bound >= self.proof.lower_bound * (1.0 - _ROUNDING)
+        # An objective below that of the file is a claim that nothing supports.
+        claim = self.proof.objective * (1.0 + _ROUNDING)
+        return enough and self.checked.objective <= claim
 
 
 def write_proof(path: Path, proof: Proof, table: Table, settings: TableSettings) -> Path:
@@ -62,7 +56,7 @@ def write_proof(path: Path, proof: Proof, table: Table, settings: TableSettings)
     return replace(proof, about=about).save(path)
 
 
-def check_proof(path: Path, data: Path) -> CheckedProof:
+def check_proof(path: Path, data: Path, *, exact: bool = False) -> CheckedProof:
     """Check a proof that :func:`write_proof` wrote against a table.
 
     Parameters
@@ -71,6 +65,8 @@ def check_proof(path: Path, data: Path) -> CheckedProof:
         The proof.
     data : Path
         The table, in any format; it is read as it was read for the selection.
+    exact : bool
+        Whether to compute in exact arithmetic.
     """
     check_is_file(path)
     proof = Proof.load(path)
@@ -79,17 +75,23 @@ def check_proof(path: Path, data: Path) -> CheckedProof:
             f"{path.name} does not say how its table was read: check it in Python with "
             "rowsparse.certificate.verify."
         )
-    table = read_table(data, TableSettings(**proof.about["reading"]))
-    known = proof.about["columns"]
+    try:
+        settings = TableSettings(**proof.about["reading"])
+        known = [str(name) for name in proof.about["columns"]]
+    except TypeError:
+        raise InputError(f"{path.name} is damaged: it does not say how to read a table.") from None
+    table = read_table(data, settings)
     if list(table.names) != known:
         other = sorted(set(known) ^ set(table.names))
         which = f": they differ in {quoted(other[:3])}" if other else ", or in another order"
         raise InputError(f"{data.name} has other columns than the proof is about{which}.")
-    names = tuple(known[j] for j in proof.support.tolist())
-    unproven = CheckedProof(proof, names, objective(table.X, table.y, proof), 0.0)
+    support = proof.support.tolist()
+    names = tuple(known[j] for j in support if 0 <= j < len(known))
     try:
-        return replace(unproven, lower_bound=verify(table.X, table.y, proof))
-    except ValueError:
-        if unproven.is_same_data:
-            raise
-        return unproven
+        return CheckedProof(proof, names, verify(table.X, table.y, proof, exact=exact))
+    except OtherDataError as error:
+        columns = [known[j] for j in error.columns]
+        difference = f"its column {quoted(columns[:3])}" if columns else str(error).split(": ")[1]
+        if len(columns) > 1:
+            difference = f"its columns {quoted(columns[:3])}" + (" ..." if columns[3:] else "")
+        return CheckedProof(proof, names, None, difference.removesuffix("."))

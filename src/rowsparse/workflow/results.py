@@ -302,7 +302,7 @@ class SelectionResult:
     converged : bool
         Whether the method's own criterion was met.
     proof : Proof or None
-        Every step of the proof, with ``keep_proof``.
+        Every step of the proof, with ``certify``.
     n_forced : int
         How many of the k features had to be selected.
     verdict : Verdict or None

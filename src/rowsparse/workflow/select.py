@@ -231,7 +231,7 @@ class _Run:
             warnings=tuple(self.warnings),
             objective=float(getattr(selector, "objective_", math.nan)),
             converged=self.converged,
-            proof=selector.proof_ if plan.params.get("keep_proof") else None,
+            proof=getattr(selector, "proof_", None),
             n_forced=plan.n_forced,
             verdict=verdict,
             model=model,

@@ -131,7 +131,7 @@ class MethodSettings:
     ----------
     method : str, default="topk"
         Name of a selector, as in :func:`rowsparse.list_selectors`.
-    certify, keep_proof, time_limit, loss, alpha, clip
+    certify, time_limit, loss, alpha, clip
         As in :class:`rowsparse.TopK`; with ``certify``, ``time_limit`` is 10 seconds by default.
     include, exclude : str, optional
         Columns that must, or must not, be selected: names or patterns with commas between.
@@ -141,7 +141,6 @@ class MethodSettings:
 
     method: str = "topk"
     certify: bool = False
-    keep_proof: bool = False
     time_limit: float | None = None
     loss: str | None = None
     alpha: float | None = None

@@ -90,7 +90,7 @@ def test_centring_and_scaling_follow_from_the_products(
     whole = made("topk", **options).fit(X, y)
     parts = made("topk", **options).fit_moments(Moments().update(X, y))
     np.testing.assert_array_equal(parts.support_, whole.support_)
-    np.testing.assert_allclose(parts.objective_, whole.objective_, rtol=1e-9)
+    np.testing.assert_allclose(parts.objective_, whole.objective_, rtol=1e-8)
     np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-7, atol=1e-9)
 
 
@@ -100,7 +100,7 @@ def test_values_of_extreme_magnitude_are_rescaled() -> None:
     moments = Moments().update(X * 2.0**200, y * 2.0**200)
     parts = made("topk", standardize=False).fit_moments(moments)
     np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(parts.objective_, whole.objective_, rtol=1e-9)
+    np.testing.assert_allclose(parts.objective_, whole.objective_, rtol=1e-8)
 
 
 def test_a_certificate_needs_no_more_than_moments() -> None:
@@ -119,7 +119,7 @@ def test_more_features_than_samples_and_sparse_blocks() -> None:
     for start in (0, 30):
         parts.partial_fit(X[start : start + 30], y[start : start + 30])
     np.testing.assert_array_equal(parts.support_, whole.support_)
-    np.testing.assert_allclose(parts.objective_, whole.objective_, rtol=1e-9)
+    np.testing.assert_allclose(parts.objective_, whole.objective_, rtol=1e-8)
 
 
 def test_partial_fit_is_a_fit_and_chooses_when_asked() -> None:

@@ -31,7 +31,7 @@ def test_proven_choice_is_the_best_of_all():
     assert selector.root_bound_ <= selector.lower_bound_ <= values[best]
     assert 0 <= selector.gap_ <= 1e-6
     assert selector.n_nodes_ >= 1
-    assert selector.proof_.problem.loss == "logistic"
+    assert selector.proof_.statement.loss == "logistic"
 
 
 def test_a_proof_improves_a_poor_answer_and_its_model(monkeypatch):

@@ -97,7 +97,7 @@ def test_the_proof_is_about_the_clipped_columns_and_holds(alpha, make, tmp_path)
     X, y = counts(d=8)
     X[:, 7] = -2 * X[:, 6]  # without a ridge one of the two is left out
     X = make(X)
-    options = {"loss": "squared", "alpha": alpha, "certify": True, "keep_proof": True}
+    options = {"loss": "squared", "alpha": alpha, "certify": True}
     selector = TopK(2, clip=1.0, random_state=0, **options).fit(X, y)
     Z, Y = by_hand(np.asarray(X.todense() if sp.issparse(X) else X), 1.0), np.eye(3)[y]
     objectives = []
@@ -109,21 +109,21 @@ def test_the_proof_is_about_the_clipped_columns_and_holds(alpha, make, tmp_path)
     assert selector.objective_ == pytest.approx(min(objectives), rel=1e-6)
     assert selector.lower_bound_ <= min(objectives) * (1 + 1e-9)
     proof = type(selector.proof_).load(selector.proof_.save(tmp_path / "proof"))
-    assert proof.problem.clip == 1.0
-    assert verify(X, y, proof) == pytest.approx(selector.lower_bound_)
+    assert proof.statement.clip == 1.0
+    assert float(verify(X, y, proof)) == pytest.approx(selector.lower_bound_)
 
 
 def test_a_proof_is_checked_with_the_limit_that_it_names():
     X, y = counts()
-    proof = TopK(2, clip=1.0, certify=True, keep_proof=True, random_state=0).fit(X, y).proof_
+    proof = TopK(2, clip=1.0, certify=True, random_state=0).fit(X, y).proof_
     for clip in (0.3, 3.0, None):
         # Its diagonal is that of other columns.
-        other = replace(proof, problem=replace(proof.problem, clip=clip), diagonal=None)
+        other = replace(proof, statement=replace(proof.statement, clip=clip), diagonal=None)
         least = TopK(2, clip=clip, certify=True, random_state=0).fit(X, y).objective_
-        assert verify(X, y, other) <= least
+        assert float(verify(X, y, other)) <= least
     for changes in ({"clip": -1.0}, {"clip": np.inf}, {"standardize": False}):
-        wrong = replace(proof, problem=replace(proof.problem, **changes))
-        with pytest.raises(ValueError, match="its k, alpha, clip or units are invalid"):
+        wrong = replace(proof, statement=replace(proof.statement, **changes))
+        with pytest.raises(ValueError, match="its statement has values that are invalid"):
             verify(X, y, wrong)
 
 

@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rowsparse._deadline import Deadline
+from rowsparse.certificate.proof import Dual, Kind
 from rowsparse.design import make_design
 from rowsparse.solvers.proof import candidates as module
+from rowsparse.solvers.proof.branch import in_order, root_alone
+from rowsparse.solvers.proof.nodes import TreeStep
 from rowsparse.solvers.subset.exchange import forward
 
 from .problems import best_choice, is_closed, prove, random_problem, random_ridge, value_of
@@ -213,3 +216,41 @@ def test_ctrl_c_in_the_search_keeps_what_is_proven_if_asked_to():
     assert 0 < kept.lower_bound < kept.objective
     with pytest.raises(KeyboardInterrupt):
         prove(X, Y, 5, 2.0, search=search)
+
+
+# ------------------------------------------------------------------------ the order of the steps
+DUAL = Dual(np.array([0]), np.ones((1, 1)))
+
+
+def test_steps_come_in_the_order_of_the_stack():
+    steps = {
+        0: [TreeStep(Kind.SCREEN, DUAL), TreeStep(Kind.SPLIT, feature=7, children=(1, 2))],
+        1: [TreeStep(Kind.SPLIT, feature=8, children=(3, 4))],
+        3: [TreeStep(Kind.LAST)],
+        2: [TreeStep(Kind.BOUND, DUAL)],
+    }
+    ordered = in_order(steps, {4: None})
+    kinds = [Kind.SCREEN, Kind.SPLIT, Kind.SPLIT, Kind.LAST, Kind.OPEN, Kind.BOUND]
+    assert [step.kind for step in ordered] == kinds
+    assert [step.feature for step in ordered[1:3]] == [7, 8]
+
+
+def test_a_node_that_was_not_expanded_has_the_bound_of_its_parent():
+    steps = {0: [TreeStep(Kind.SPLIT, feature=3, children=(1, 2))]}
+    ordered = in_order(steps, {1: DUAL, 2: None})
+    assert [step.kind for step in ordered] == [Kind.SPLIT, Kind.BOUND, Kind.OPEN]
+    assert ordered[1].dual is DUAL
+
+
+def test_negative_keys_are_renamed_and_others_stay():
+    step = TreeStep(Kind.SPLIT, children=(-1, -2, 5))
+    assert step.with_keys(10).children == (11, 12, 5)
+
+
+def test_before_any_branching_there_is_one_bound_or_none():
+    assert [step.kind for step in root_alone({})] == [Kind.OPEN]
+    split = {0: [TreeStep(Kind.SCREEN, DUAL), TreeStep(Kind.SPLIT, feature=3, children=(1, 2))]}
+    (bound,) = root_alone(split)
+    assert (bound.kind, bound.dual) == (Kind.BOUND, DUAL)
+    last = {0: [TreeStep(Kind.SCREEN, DUAL), TreeStep(Kind.LAST)]}
+    assert root_alone(last) == last[0]

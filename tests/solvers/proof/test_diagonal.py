@@ -93,7 +93,7 @@ def test_dependent_columns_without_a_ridge_have_none():
 def test_a_few_collinear_columns_no_longer_ruin_the_proof():
     X, y = load_diabetes(return_X_y=True)
     X = PolynomialFeatures(2, include_bias=False).fit_transform(X)
-    options = {"alpha": 1e-3, "certify": True, "keep_proof": True, "random_state": 0}
+    options = {"alpha": 1e-3, "certify": True, "random_state": 0}
     selector = TopK(5, task="regression", **options).fit(X, y)
     assert selector.status_ == "optimal"
     assert selector.proof_.diagonal is not None

@@ -19,7 +19,7 @@ def proven(X, Y, k, ridge, omega=None, intercept=True, *, include=(), exclude=()
     others = np.setdiff1d(np.arange(X.shape[1]), [*include, *exclude])
     start = np.array([*include, *others][:k], dtype=np.intp)
     objective = loss.fit(X[:, start], ridge=max(ridge, 1e-9), tol=1e-12).objective
-    given_options = {"gap_tol": 1e-6, "keep_on_interrupt": False, "keep_proof": False}
+    given_options = {"gap_tol": 1e-6, "keep_on_interrupt": False}
     given_options |= {"monitor": lambda progress: False, "n_jobs": None, "deadline": NO_DEADLINE}
     given_options |= {"search": lambda: (start, objective)}
     return certify_logistic(
@@ -84,7 +84,7 @@ def test_a_deadline_and_a_monitor_leave_a_valid_bound():
     late = proven(X, Y, 4, 2.0, deadline=Deadline(0.0))
     assert (late.lower_bound, late.nodes) == (0.0, 0)
     stopped = proven(X, Y, 4, 2.0, monitor=lambda progress: progress.nodes >= 3)
-    complete = proven(X, Y, 4, 2.0, keep_proof=True)
+    complete = proven(X, Y, 4, 2.0)
     assert complete.optimal(1e-6)
     assert 0 < stopped.lower_bound <= complete.objective
     assert stopped.nodes < complete.nodes

@@ -66,7 +66,7 @@ def test_nodes_are_sorted_by_bound_and_then_by_age(problem):
 
 @pytest.mark.parametrize("gap_tol", [0.0, 1e-6, 0.1])
 def test_a_bound_at_the_threshold_closes_the_gap(gap_tol):
-    threshold = ProofOptions(3, gap_tol, False).threshold(5.0)
+    threshold = ProofOptions(3, gap_tol).threshold(5.0)
     assert 5.0 - threshold <= gap_tol * 5.0
     assert 5.0 - threshold >= 0.9 * gap_tol * 5.0
 

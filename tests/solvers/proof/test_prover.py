@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rowsparse._deadline import NO_DEADLINE, Deadline
-from rowsparse.certificate.steps import Kind
+from rowsparse.certificate.proof import Kind
 from rowsparse.design import make_design
 from rowsparse.design.compressed import compressed_design
 from rowsparse.solvers.proof import prover
@@ -18,7 +18,7 @@ from .problems import NONE, best_choice, value_of
 def certified(X, Y, k, ridge, *, include=NONE, exclude=NONE, deadline=NO_DEADLINE, **options):
     keep = np.setdiff1d(np.arange(X.shape[1]), [*exclude, *include])
     start = np.concatenate([include, keep])[:k].astype(np.intp)
-    settings = {"gap_tol": 1e-6, "keep_on_interrupt": False, "keep_proof": False, "n_jobs": None}
+    settings = {"gap_tol": 1e-6, "keep_on_interrupt": False, "n_jobs": None}
     settings |= {"monitor": lambda progress: False} | options
     value = value_of(X, Y, start, max(ridge, 1e-12))
     settings = {"search": lambda: (start, value)} | settings
@@ -160,7 +160,7 @@ def test_rounded_products_prove_less_and_nothing_by_trying_all_choices():
     assert problem.pool.tolist() == [0, 1, 2, 3, 4, 6, 7, 8]
     best, support = best_choice(X, Y, 3, 1.0)
     options = {"include": NONE, "exclude": NONE, "gap_tol": 1e-9, "deadline": NO_DEADLINE}
-    options |= {"keep_on_interrupt": False, "keep_proof": False, "n_jobs": None}
+    options |= {"keep_on_interrupt": False, "n_jobs": None}
     options |= {"monitor": lambda progress: False, "search": lambda: (np.array(support), best)}
     for ridge in (0.0, 1.0):
         proof = certify(design, small, 3, np.array(support), best, ridge=ridge, **options)

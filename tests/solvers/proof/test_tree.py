@@ -21,7 +21,7 @@ def expanded(X, Y, k, ridge, *, objective, max_nodes, include=NONE, deadline=NO_
     node = root_node(problem, k, start, include)
     task = SubtreeTask(node, objective, np.inf, max_nodes)
     cache = SubproblemCache(problem)
-    return cache, Subtree(cache, ProofOptions(k, 1e-6, True), task).expand(deadline)
+    return cache, Subtree(cache, ProofOptions(k, 1e-6), task).expand(deadline)
 
 
 def contains(cache, node, S):

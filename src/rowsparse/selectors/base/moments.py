@@ -63,20 +63,19 @@ class MomentsSample:
 
     @property
     def rounding(self) -> float:
-        """Bound on the error of products of columns and targets, relative to their lengths.
-
-        It is infinite if a subtraction left nothing but rounding errors of a column or of Y.
-        """
-        found, constant = self.statistics, self.constant
-        lost = constant & (found.x_low < found.x_high)
-        if np.any(found.x_error[lost] > found.weight * (10.0 * _EPS * self.largest[lost]) ** 2):
-            return np.inf
-        of_x = float((found.x_error[~constant] / found.x_square[~constant]).max(initial=_EPS))
+        """Bound on the error of products of columns and targets, relative to their lengths."""
+        found, varies = self.statistics, ~self.constant
+        of_x = float((found.x_error[varies] / found.x_square[varies]).max(initial=_EPS))
         error, square = float(found.y_error.sum()), float(np.trace(found.yy))
-        if error > square:
-            return np.inf
         # Twice: of the products, and of the lengths by which columns may be divided.
-        return 2.0 * max(of_x, error / square if error else 0.0)
+        return 2.0 * max(of_x, error / max(square, _TINY) if error else 0.0)
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether columns that may vary count as constant, or hardly do not."""
+        found = self.statistics
+        close = self.sd <= np.maximum(11.0 * _EPS * self.largest, _TINY)
+        return bool(np.any(close & (found.x_low < found.x_high)))
 
     @property
     def largest(self) -> Array:
@@ -162,10 +161,16 @@ def moments_problem(
         # Constant columns become exactly zero, without rounding errors.
         constant = found.y_low == found.y_high
         cross[:, constant], yy[constant], yy[:, constant] = 0.0, 0.0, 0.0
+    if np.trace(found.yy) < found.y_error.sum() and np.any(found.y_low < found.y_high):
+        raise ValueError(
+            "Subtracting left nothing but rounding errors of y: gather the Moments again, without "
+            "the samples that were subtracted."
+        )
     gram *= inv_scale[:, None]
     gram *= inv_scale
     cross *= inv_scale[:, None] / targets.unit
     design, Y = compressed_design(gram, cross, yy / targets.unit**2, sample.rounding)
+    design.is_unsure = sample.is_unsure
     check_objective(Y, None, False, targets.unit, objective_power)
     return LinearProblem(
         design,

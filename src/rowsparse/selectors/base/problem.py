@@ -46,6 +46,8 @@ class LinearProblem:
         The sum of the weights.
     target_mean : array of shape (c,) or None
         What was taken off Y already, where the intercept is projected out; None if nothing was.
+    sample : Sample or None
+        The data that it was made from; None for Moments.
     """
 
     design: Design
@@ -59,6 +61,7 @@ class LinearProblem:
     dimensions: dict[str, Dimension]
     n_samples: float
     target_mean: Array | None = None
+    sample: Sample | None = None
 
     @property
     def x_unit(self) -> float:
@@ -154,6 +157,7 @@ def linear_problem(
         sample.monitor,
         {"objective": Dimension(y=objective_power), **dimensions},
         float(sample.X.shape[0] if weights is None else weights.sum()),
+        sample=sample,
     )
 
 

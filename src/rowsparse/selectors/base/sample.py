@@ -50,6 +50,8 @@ class Sample:
         Number of features (or groups of features) to select, at most their number.
     monitor : Monitor
         Called after every iteration; returns True to stop the solver.
+    sample_weight : array of shape (n,) or None
+        The sample weights alone.
     """
 
     X: Any
@@ -57,6 +59,7 @@ class Sample:
     weights: Array | None
     k: int
     monitor: Monitor
+    sample_weight: Array | None = None
 
     @property
     def required_targets(self) -> Targets:
@@ -93,11 +96,11 @@ def read_sample(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> Sam
         kept = np.flatnonzero(weights)
         X, weights = _rows(X, kept), weights[kept]
         y = None if y is None else y[kept]
-    targets = None if y is None else _encoded(selector, y)
+    targets, sample_weight = None if y is None else _encoded(selector, y), weights
     if targets is not None:
         weights = combine_weights(targets, weights, getattr(selector, "class_weight", None))
     k = selector._number_to_select(X.shape[1])
-    return Sample(X, targets, weights, k, iteration_monitor(selector))
+    return Sample(X, targets, weights, k, iteration_monitor(selector), sample_weight)
 
 
 def _rows(X: Any, rows: Index) -> Any:

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from rowsparse._arrays import Index
+from rowsparse._arrays import Array, Index
 from rowsparse._deadline import Deadline
-from rowsparse.certificate import Proof, ProofProblem
+from rowsparse.certificate import Proof, Statement
+from rowsparse.certificate.data import data_hash
+from rowsparse.certificate.proof import Dual, Step
 from rowsparse.selectors.base.messages import warn_user
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.topk.constraints import Constraints
@@ -62,7 +64,6 @@ class Certification:
     class_weight: Any
     n_restarts: int
     certify: bool
-    keep_proof: bool
     gap_tol: float
     n_jobs: int | None
     deadline: Deadline
@@ -138,7 +139,6 @@ class Certification:
             "exclude": np.array(asked.exclude, dtype=np.intp),
             "gap_tol": self.gap_tol,
             "deadline": self.deadline,
-            "keep_proof": self.keep_proof,
             "keep_on_interrupt": self.keep_on_interrupt,
             "monitor": monitor,
             "search": best,
@@ -161,36 +161,59 @@ class Certification:
                 result.objective, bound, proof.nodes, partial(problem.restored, "objective")
             ),
             "proof_": Proof(
-                problem=self._asked(problem, asked),
+                statement=self._statement(problem, asked),
                 support=result.support,
                 objective=problem.restored("objective", result.objective),
                 lower_bound=problem.restored("objective", bound),
-                complete=bool(self.keep_proof),
-                pool=proof.problem.pool,
                 diagonal=proof.diagonal,
-                steps=proof.steps,
+                data=_hash_of(problem),
+                steps=_in_data_units(problem, proof.steps),
             ),
         }
 
-    def _asked(self, problem: LinearProblem, asked: Constraints) -> ProofProblem:
+    def _statement(self, problem: LinearProblem, asked: Constraints) -> Statement:
         """What a proof is about, in numbers and words that a file can hold."""
         class_weight, classes = self.class_weight, problem.targets.classes
         if isinstance(class_weight, dict):
             assert classes is not None
             class_weight = [float(class_weight.get(c, 1.0)) for c in classes.tolist()]
-        return ProofProblem(
+        return Statement(
             n_features=problem.design.shape[1],
-            n_targets=problem.Y.shape[1],
             k=problem.k,
             alpha=float(self.alpha),
+            loss=self.loss,
+            task=problem.targets.task,
             standardize=bool(self.standardize),
             fit_intercept=bool(problem.fit_intercept),
-            task=problem.targets.task,
             class_weight=class_weight,
-            include=list(asked.include),
-            exclude=list(asked.exclude),
-            x_unit=float(problem.x_unit),
-            y_unit=float(problem.y_unit),
+            include=list(map(int, asked.include)),
+            exclude=list(map(int, asked.exclude)),
             clip=None if self.clip is None else float(self.clip),
-            loss=self.loss,
         )
+
+
+def _hash_of(problem: LinearProblem) -> Array | None:
+    """Which data a proof is about; None for Moments, which do not have them."""
+    sample = problem.sample
+    if sample is None:
+        return None
+    targets = sample.required_targets
+    return data_hash(sample.X, targets.Y * targets.unit, sample.sample_weight)
+
+
+def _in_data_units(problem: LinearProblem, steps: list[Step]) -> list[Step]:
+    """The steps with coefficients of the columns of X; those that share them still do."""
+    converted: dict[int, Dual] = {}
+
+    def in_units(dual: Dual | None) -> Dual | None:
+        if dual is None:
+            return None
+        if id(dual) not in converted:
+            scale: Array = problem.units.inv_scale[dual.features, None]
+            # Coefficients beyond the floats would prove nothing: without one of them, less.
+            with np.errstate(over="ignore"):
+                V = np.nan_to_num(dual.V * scale * problem.y_unit, posinf=0.0, neginf=0.0)
+            converted[id(dual)] = Dual(dual.features, V)
+        return converted[id(dual)]
+
+    return [Step(s.kind, in_units(s.dual), s.feature, s.out, s.fixed) for s in steps]

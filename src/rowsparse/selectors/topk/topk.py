@@ -78,9 +78,6 @@ class TopK(FromMoments, LinearSelector):
         complete it, the others are left out. Without a ridge (``alpha=0``) there is no bound
         for the logistic loss, and for the squared loss only with more samples than columns
         none of which depend on each other, or with few columns.
-    keep_proof : bool, default=False
-        Whether ``proof_`` keeps every step of the proof, a few KB each, so that
-        :func:`rowsparse.certificate.verify` can check all of it.
     gap_tol : float, default=1e-6
         Relative gap at which a proof is complete. Rounding keeps it above 0.
     time_limit : float, optional
@@ -122,8 +119,9 @@ class TopK(FromMoments, LinearSelector):
         With ``certify=True``, over the time of the proof: "seconds" since the search began,
         "objective" and "lower_bound" so far, and "nodes" solved by then.
     proof_ : rowsparse.certificate.Proof
-        With ``certify=True``: the proof, or without ``keep_proof`` what was proven before any
-        branching; ``proof_.save`` writes it to a file.
+        With ``certify=True``: every step of the proof, for :func:`rowsparse.certificate.verify`
+        to check; ``proof_.save`` writes it to a file. Of a proof of more than 256 MB it has the
+        bound before any branching alone.
     refit_gap_ : float
         For ``loss="l21"``: certified gap of the fit on the selected features.
 
@@ -153,7 +151,6 @@ class TopK(FromMoments, LinearSelector):
         "alpha": ALPHA,
         "gamma": Number(low=0.0),
         "certify": Flag(),
-        "keep_proof": Flag(),
         "gap_tol": Number(low=0.0),
     }
 
@@ -169,7 +166,6 @@ class TopK(FromMoments, LinearSelector):
         feature_groups: Any = None,
         n_restarts: int = 20,
         certify: bool = False,
-        keep_proof: bool = False,
         gap_tol: float = 1e-6,
         time_limit: float | None = None,
         fit_intercept: bool = True,
@@ -189,7 +185,6 @@ class TopK(FromMoments, LinearSelector):
         self.feature_groups = feature_groups
         self.n_restarts = n_restarts
         self.certify = certify
-        self.keep_proof = keep_proof
         self.gap_tol = gap_tol
         self.time_limit = time_limit
         self.fit_intercept = fit_intercept
@@ -323,7 +318,6 @@ class TopK(FromMoments, LinearSelector):
             class_weight=self.class_weight,
             n_restarts=self.n_restarts,
             certify=self.certify,
-            keep_proof=self.keep_proof,
             gap_tol=self.gap_tol,
             n_jobs=self.n_jobs,
             deadline=Deadline(self.time_limit),

@@ -24,6 +24,8 @@ _ENTRIES = 1 << 20
 _MANY_LABELS, _MAX_PAIRS = 8, 1 << 22
 # What is added to the diagonal of a Hessian matrix, as a share of it, so that it can be inverted.
 _DAMPING = 1e-13
+# A larger ratio of the entries of that diagonal makes elimination lose digits.
+_MAX_SPREAD = 1e8
 # A fit is given up if it stays above a limit even with so many times the decrease expected.
 _HOPE = 2.0
 # The intercept of a label that all samples share: its probability is 1 but for rounding.
@@ -188,7 +190,16 @@ class LogisticLoss:
             if converged or stuck:
                 break
         b = V[k] if self.fit_intercept else np.zeros(V.shape[1])
-        return NewtonFit(V[:k], b, P, float(values.sum()), decrement, converged)
+        objective = float(values.sum()) + self._rounding_of(Z[:, :k], V[:k])
+        return NewtonFit(V[:k], b, P, objective, decrement, converged)
+
+    def _rounding_of(self, Z: Array, W: Array) -> float:
+        """What the errors of the columns may add: the slope of the loss is at most 1."""
+        share = self.design.product_rounding
+        if share == 0.0:
+            return 0.0
+        norms = np.sqrt(self.omega @ Z**2)
+        return float(share * np.sqrt(self.omega.sum()) * (norms @ np.abs(W).sum(axis=1)))
 
     def is_perfect(self, objective: float) -> bool:
         """Whether an objective is all but zero, so that nothing is left to gain."""
@@ -211,6 +222,13 @@ class LogisticLoss:
         # Each entry by its own size: columns of X may be of other magnitudes than the intercept's.
         diagonal *= 1.0 + _DAMPING
         diagonal += np.finfo(np.float64).tiny
+        if diagonal.max(initial=0.0) > _MAX_SPREAD * diagonal.min(initial=np.inf):
+            unit = 1.0 / np.sqrt(diagonal)
+            scaled = H * unit[:, :, None] * unit[:, None, :]
+            step = np.linalg.solve(scaled, (slope.T * unit)[..., None])[..., 0]
+            # A step beyond the floats is one that the line search shortens.
+            with np.errstate(over="ignore"):
+                return slope, (step * unit).T
         return slope, np.linalg.solve(H, slope.T[..., None])[..., 0].T
 
     def _line_search(

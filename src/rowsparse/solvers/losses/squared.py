@@ -139,15 +139,25 @@ def least_squares_fit(
 
     Computed from the columns and not from their Gram matrix, so near-dependence costs no
     digits, and rounded up; of dependent columns the solution of least norm (per unit of column)
-    is taken.
+    is taken. Where the products of the design have errors, W may be zero instead.
     """
-    X_S = design.double_columns(support)
+    X_S, rounding = design.double_columns(support), design.product_rounding
     if ridge > 0 and support.size > 2 * Y.shape[0]:
         # W = Q U lies in the span of the samples: X_S' = QR leaves fewer unknowns.
         Q, R = qr(X_S.T, mode="economic", check_finite=False)
         U, objective = _ridge_fit(R.T, Y, ridge)
-        return Q @ U, objective
-    return _ridge_fit(X_S, Y, ridge)
+        W = Q @ U
+    else:
+        W, objective = _ridge_fit(X_S, Y, ridge)
+    if 0.0 < rounding < np.inf:
+        # Each product of two columns is off by at most this share of their norms.
+        total = float(np.linalg.norm(Y))
+        reach = total + float(np.linalg.norm(X_S, axis=0) @ row_norms(W))
+        of_nothing = total**2 * (1.0 + rounding)
+        objective += rounding * reach**2
+        if of_nothing < objective:
+            return np.zeros_like(W), of_nothing
+    return W, objective
 
 
 def _ridge_fit(X: Array, Y: Array, ridge: float) -> tuple[Array, float]:

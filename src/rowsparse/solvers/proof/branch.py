@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,13 +19,16 @@ import numpy as np
 from rowsparse._arrays import Index
 from rowsparse._deadline import Deadline
 from rowsparse._threads import one_blas_thread
-from rowsparse.certificate.steps import Step, in_order, root_alone
+from rowsparse.certificate.proof import Dual, Kind, Step
 from rowsparse.solvers.proof.nodes import (
     Node,
     ProofOptions,
+    Steps,
     SubproblemCache,
     SubtreeResult,
     SubtreeTask,
+    TreeStep,
+    bounded,
     root_node,
 )
 from rowsparse.solvers.proof.problem import CandidateProblem
@@ -39,6 +42,8 @@ _OPEN_PER_TASK, _MAX_TASKS, _NODES_PER_TASK = 8, 32, 4
 _NODES_BEFORE_SEARCH, _SHARE_BEFORE_SEARCH = 32, 0.1
 # Seconds after which starting worker processes pays.
 _SECONDS_BEFORE_WORKERS = 1.0
+# The most memory for the steps of a proof; of a longer one only the root's are kept.
+_MAX_PROOF_BYTES = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class BranchAndBoundResult:
     root_bound : float
         The bound before any branching.
     steps : list of Step
-        Those of the whole proof if it is kept, else those of the root bound.
+        Those of the whole proof, or of the root bound if they take too much memory.
     complete : bool
         Whether no open node can hold a better choice.
     stopped : bool
@@ -96,7 +101,7 @@ class BranchAndBound:
     include : array of int
         Features that must be chosen.
     options : ProofOptions
-        How many features to choose, when a proof is complete, and what to record of it.
+        How many features to choose, and when a proof is complete.
     deadline : Deadline
         When to stop with what is proven by then.
     keep_on_interrupt : bool
@@ -137,8 +142,8 @@ class BranchAndBound:
         self._pending: deque[Node] = deque()
         # The least bound of all subtrees that were closed.
         self._closed_bound = np.inf
-        self._steps: dict[int, Sequence[Step]] = {}
-        self._n_keys = 0
+        self._steps: dict[int, Sequence[TreeStep]] = {}
+        self._n_keys = self._n_bytes = 0
         self._stopped = False
         self._root_bound: float | None = None
 
@@ -167,7 +172,7 @@ class BranchAndBound:
             bound,
             self.nodes,
             0.0 if self._root_bound is None else min(self._root_bound, bound),
-            in_order(self._steps, duals) if self._options.keep_proof else root_alone(self._steps),
+            in_order(self._steps, duals) if self._is_kept else root_alone(self._steps),
             not self._has_work(),
             self._stopped,
         )
@@ -203,6 +208,10 @@ class BranchAndBound:
         least = float(min(opened, pending, self._closed_bound, self.objective))
         # Rounding may make a bound negative, but not an objective.
         return max(least, 0.0)
+
+    @property
+    def _is_kept(self) -> bool:
+        return self._n_bytes <= _MAX_PROOF_BYTES
 
     def _has_work(self) -> bool:
         threshold = self._options.threshold(self.objective)
@@ -274,7 +283,40 @@ class BranchAndBound:
         """Record the steps of a result; its new nodes get keys of the whole tree."""
         first = self._n_keys
         for key, steps in result.steps.items():
-            self._steps[first - key if key < 0 else key] = [s.with_keys(first) for s in steps]
+            if self._is_kept:
+                self._steps[first - key if key < 0 else key] = [s.with_keys(first) for s in steps]
+                self._n_bytes += sum(step.nbytes for step in steps)
+        if not self._is_kept:
+            self._steps = {0: self._steps[0]}
         for node in result.open_nodes:
             node.key = first - node.key if node.key < 0 else node.key
         self._n_keys += result.n_keys
+
+
+def in_order(steps: Steps, duals: Mapping[int, Dual | None]) -> list[Step]:
+    """The steps of a whole tree in the order of the stack, from those of its nodes.
+
+    A node without steps was not expanded: it has the bound of its parent's dual point.
+    """
+    ordered: list[Step] = []
+    stack = [0]
+    while stack:
+        key = stack.pop()
+        chain = steps.get(key)
+        if chain is None:
+            ordered.append(bounded(duals.get(key)))
+            continue
+        ordered.extend(chain)
+        for step in chain:
+            stack.extend(reversed(step.children))
+    return ordered
+
+
+def root_alone(steps: Steps) -> list[Step]:
+    """The steps of the bound before any branching."""
+    chain = steps.get(0)
+    if not chain:
+        return [Step(Kind.OPEN)]
+    if not any(step.children for step in chain):
+        return list(chain)
+    return [bounded(chain[0].dual)]

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse.certificate.steps import Kind
+from rowsparse.certificate.proof import Kind
 from rowsparse.design import Design
 from rowsparse.rows import row_norms
 from rowsparse.solvers.proof.completion import ResidualProblem
@@ -111,7 +111,7 @@ class Candidates:
         features = np.arange(d) if features is None else features
         # The error of a sum of n products, of the means and scales that are sums of n terms too,
         # and of the few operations on each entry.
-        rounding = (n + 16) * 2.0 * _EPS + design.product_rounding
+        rounding = (n + 16) * 2.0 * _EPS + design.bound_rounding
         columns = None
         if n * features.size <= _BLOCK_ENTRIES:
             columns = np.ascontiguousarray(design.double_columns(features))

@@ -90,7 +90,8 @@ class _DiagonalSearch:
         self.unit = 1.0 / np.sqrt(size)
         self.A = gram * self.unit * self.unit[:, None]
         self.A.flat[:: m + 1] = 1.0
-        self.rounding = m * (problem.rounding + 8.0 * (m + 2) * _EPS)
+        # Four times what rounding may do here: a checker scales the columns in its own way.
+        self.rounding = 4.0 * m * (problem.rounding + 8.0 * (m + 2) * _EPS)
         self.order = np.concatenate([chosen, np.setdiff1d(np.arange(m), chosen)])
         self.n_fixed = chosen.size
         self.start = np.full(m, (k - chosen.size) / max(m - chosen.size, 1))

@@ -47,8 +47,18 @@ class DualPoints:
     error: Array
 
     @classmethod
-    def of(cls, P: Array, labels: Array, omega: Array, fit_intercept: bool) -> DualPoints:
-        """The points of predictions of shape (..., c, n), for labels of shape (c, n)."""
+    def of(
+        cls,
+        P: Array,
+        labels: Array,
+        omega: Array,
+        fit_intercept: bool,
+        column_rounding: float = 0.0,
+    ) -> DualPoints:
+        """The points of predictions of shape (..., c, n), for labels of shape (c, n).
+
+        ``column_rounding`` is the relative error of the columns.
+        """
         n = omega.size
         rounding = 2.0 * (n + 16) * _EPS
         sign = 1.0 - 2.0 * labels
@@ -66,7 +76,7 @@ class DualPoints:
         entropy = omega * (entr(size) - (1.0 - size) * np.log1p(-size, where=size < 1, out=-size))
         entropies = entropy.sum(axis=-1) * (1.0 - rounding)
         lengths = np.sqrt((omega * size**2).sum(axis=-1))
-        errors = rounding * lengths + theta * np.sqrt(omega.sum())
+        errors = (rounding + column_rounding) * lengths + theta * np.sqrt(omega.sum())
         return cls(
             weighted,
             (entropies * (1.0 - theta)).sum(axis=-1),

@@ -43,9 +43,13 @@ def enumerate_choices(
     chosen: Index,
     free: Index,
     count: int,
+    *,
+    rounding: float,
     deadline: Deadline,
 ) -> Enumeration:
     """Ridge regression on ``chosen`` and every ``count`` of the ``free`` columns of X.
+
+    ``rounding`` is the relative error of the columns.
 
     Each is bounded from below by its own residuals. With Z the columns and below them
     sqrt(ridge) I, all of unit norm, and r the residuals of any V, the least squared distance of
@@ -63,7 +67,7 @@ def enumerate_choices(
         if deadline.expired():
             return Enumeration(best, 0.0, tried)
         choices = np.hstack([np.tile(chosen, (len(batch), 1)), batch]).astype(np.intp)
-        values, bounds = _fits(X, Y, ridge, choices)
+        values, bounds = _fits(X, Y, ridge, choices, rounding)
         at = int(np.argmin(values))
         if values[at] < least:
             best, least = np.sort(choices[at]), float(values[at])
@@ -78,7 +82,7 @@ def _batches(features: Index, size: int, length: int) -> Iterator[Index]:
         yield np.array(batch, dtype=np.intp).reshape(len(batch), size)
 
 
-def _fits(X: Array, Y: Array, ridge: float, choices: Index) -> tuple[Array, Array]:
+def _fits(X: Array, Y: Array, ridge: float, choices: Index, rounding: float) -> tuple[Array, Array]:
     """The objective of each choice, and what it is at least."""
     N, k = choices.shape
     n = X.shape[0]
@@ -100,12 +104,14 @@ def _fits(X: Array, Y: Array, ridge: float, choices: Index) -> tuple[Array, Arra
     residuals = target - Z @ W
     values = np.einsum("sic,sic->s", residuals, residuals)
     slopes = Z.transpose(0, 2, 1) @ residuals
-    return values, _bounds(values, slopes, W, smallest, target)
+    rounding += 2.0 * (len(target) + k + 16) * _EPS
+    return values, _bounds(values, slopes, W, smallest, target, rounding)
 
 
-def _bounds(values: Array, slopes: Array, W: Array, smallest: Array, target: Array) -> Array:
-    n, k = target.shape[0], W.shape[1]
-    rounding = 2.0 * (n + k + 16) * _EPS
+def _bounds(
+    values: Array, slopes: Array, W: Array, smallest: Array, target: Array, rounding: float
+) -> Array:
+    k = W.shape[1]
     size = np.sqrt(np.einsum("skc,skc->sk", W, W)).sum(axis=1)
     total = np.linalg.norm(target)
     # The rounding of r itself, and of the columns that stand for the exact ones.

@@ -17,7 +17,7 @@ from itertools import combinations, islice
 import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse.certificate.steps import Kind
+from rowsparse.certificate.proof import Kind
 from rowsparse.solvers.losses.logistic import LogisticLoss
 from rowsparse.solvers.proof.dual_points import DualPoints
 from rowsparse.solvers.proof.logistic_choices import fit_choices
@@ -116,7 +116,9 @@ class LogisticCandidates:
         nothing = DualBound(-np.inf, np.full(len(self), np.inf), np.inf, np.inf)
         if not np.isfinite(fitted).all():
             return nothing
-        point = DualPoints.of(fitted, loss.Y.T, loss.omega, loss.fit_intercept)
+        point = DualPoints.of(
+            fitted, loss.Y.T, loss.omega, loss.fit_intercept, loss.design.bound_rounding
+        )
         u = self._products(point.weighted)
         # ||u_j|| and its possible rounding error.
         q = np.sqrt(np.einsum("cj,cj->j", u, u))

@@ -45,7 +45,7 @@ def fit_choices(
     penalty = np.full(Z.shape[2], ridge)
     penalty[k:] = 0.0
     values, P = _newton(Z, V, labels, loss.omega, penalty, _TOL * loss.at_zero)
-    points = DualPoints.of(P, labels, loss.omega, loss.fit_intercept)
+    points = DualPoints.of(P, labels, loss.omega, loss.fit_intercept, loss.design.bound_rounding)
     u = np.matmul(points.weighted, Z[:, :, :k])
     lengths = np.sqrt(np.einsum("scj,scj->sj", u, u)) + points.error[:, None] * norms[choices]
     q = lengths**2 / (2.0 * ridge)

@@ -8,7 +8,7 @@ import numpy as np
 
 from rowsparse._arrays import Index
 from rowsparse._deadline import Deadline
-from rowsparse.certificate.steps import Kind, Step
+from rowsparse.certificate.proof import Kind, Step
 from rowsparse.solvers.losses.logistic import LogisticLoss
 from rowsparse.solvers.proof.branch import BranchAndBound, ProofProgress
 from rowsparse.solvers.proof.logistic_candidates import LogisticCandidates
@@ -31,7 +31,6 @@ def certify_logistic(
     gap_tol: float,
     deadline: Deadline,
     keep_on_interrupt: bool,
-    keep_proof: bool,
     monitor: Callable[[ProofProgress], bool],
     search: Callable[[], tuple[Index, float]],
     n_jobs: int | None,
@@ -44,7 +43,7 @@ def certify_logistic(
         If it has an intercept, none of its labels is constant.
     ridge : float
         Weight of ||W||_F^2 / 2. Without one nothing can be proven.
-    k, support, objective, include, exclude, gap_tol, deadline, keep_on_interrupt, keep_proof
+    k, support, objective, include, exclude, gap_tol, deadline, keep_on_interrupt
         As in :func:`rowsparse.solvers.proof.prover.certify`.
     monitor, search, n_jobs
         Likewise.
@@ -72,7 +71,7 @@ def certify_logistic(
             support,
             objective,
             include=include,
-            options=ProofOptions(k, gap_tol, keep_proof),
+            options=ProofOptions(k, gap_tol),
             deadline=deadline,
             keep_on_interrupt=keep_on_interrupt,
             refit=refit,

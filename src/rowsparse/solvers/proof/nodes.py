@@ -7,13 +7,14 @@ its candidates.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse.certificate.steps import Dual, Steps
+from rowsparse.certificate.proof import Dual, Kind, Step
 from rowsparse.solvers.proof.problem import CandidateProblem
 
 # Features with which the relaxation of the root starts.
@@ -71,6 +72,33 @@ class Node:
     dual: Dual | None = field(compare=False, default=None)
 
 
+@dataclass(frozen=True)
+class TreeStep(Step):
+    """A step of a proof, and the keys of the nodes that it creates."""
+
+    children: tuple[int, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory for its arrays."""
+        arrays = [self.out, self.fixed]
+        if self.dual is not None:
+            arrays += [self.dual.features, self.dual.V]
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def with_keys(self, first: int) -> TreeStep:
+        """The same step with ``first - key`` instead of each negative key of its children."""
+        return replace(self, children=tuple(first - k if k < 0 else k for k in self.children))
+
+
+Steps = Mapping[int, Sequence[TreeStep]]
+
+
+def bounded(dual: Dual | None) -> TreeStep:
+    """The step that bounds a set of choices by a dual point, or by 0 without one."""
+    return TreeStep(Kind.OPEN) if dual is None else TreeStep(Kind.BOUND, dual)
+
+
 class SubproblemCache:
     """The problems of candidate subsets, each made from the root problem; the latest are kept."""
 
@@ -104,13 +132,10 @@ class ProofOptions:
         Number of features to choose.
     gap_tol : float
         Relative gap at which a proof is complete.
-    keep_proof : bool
-        Whether all steps of the proof are recorded.
     """
 
     k: int
     gap_tol: float
-    keep_proof: bool
 
     def threshold(self, objective: float) -> float:
         """The bound from which on a subtree holds nothing better than this objective."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse.certificate.steps import Kind
+from rowsparse.certificate.proof import Kind
 from rowsparse.solvers.proof.relaxation import Relaxation
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse._deadline import Deadline
 from rowsparse._threads import one_blas_thread
-from rowsparse.certificate.steps import Kind, Step
+from rowsparse.certificate.proof import Kind, Step
 from rowsparse.design import Design, direction_key
 from rowsparse.solvers.losses.squared import least_squares_objective
 from rowsparse.solvers.proof.branch import BranchAndBound, BranchAndBoundResult, ProofProgress
@@ -81,11 +81,12 @@ class ProverResult:
     nodes : int
         Number of subproblems bounded, or of choices tried.
     steps : list of Step
-        The whole proof if it is kept, else that of the root bound.
+        The whole proof, or that of the root bound if it takes too much memory.
     problem : SelectionProblem
         What was proven.
     diagonal : array or None
-        For each feature of the pool, what replaces the ridge; None for the ridge itself.
+        For each feature of the pool, what replaces the ridge, as a share of the diagonal entry of
+        X'X + ridge I; None for the ridge itself.
     """
 
     support: Index
@@ -118,7 +119,6 @@ class Prover:
     gap_tol: float
     deadline: Deadline
     keep_on_interrupt: bool
-    keep_proof: bool
     monitor: Callable[[ProofProgress], bool]
     search: Callable[[], tuple[Index, float]]
     n_jobs: int | None
@@ -127,8 +127,14 @@ class Prover:
 
     def run(self) -> ProverResult:
         """By branch and bound, with a better diagonal if it takes long; or by trying all."""
+        candidates = Candidates.of(self.design, self.Y, self.ridge, self.problem.pool)
+        proof = self._proven(candidates)
+        if proof.diagonal is None:
+            return proof
+        return replace(proof, diagonal=proof.diagonal / (candidates.norms**2 + self.ridge))
+
+    def _proven(self, candidates: Candidates) -> ProverResult:
         asked = self.problem
-        candidates = Candidates.of(self.design, self.Y, self.ridge, asked.pool)
         with one_blas_thread():
             diagonal = uniform_diagonal(candidates, asked.k, asked.include)
         if self.ridge == 0 and diagonal is None:
@@ -182,7 +188,7 @@ class Prover:
             self.support,
             self.objective,
             include=self.problem.include,
-            options=ProofOptions(self.problem.k, self.gap_tol, self.keep_proof),
+            options=ProofOptions(self.problem.k, self.gap_tol),
             deadline=self.deadline,
             keep_on_interrupt=self.keep_on_interrupt,
             refit=self._refit,
@@ -228,9 +234,9 @@ class Prover:
         )
 
     def _enumerated(self) -> ProverResult | None:
-        """The proof by trying all choices; None if there are too many, or data are rounded."""
+        """The proof by trying all choices; None if there are too many, or no columns."""
         asked, n = self.problem, self.design.shape[0]
-        if self.design.product_rounding > 0:
+        if not self.design.has_stored_columns:
             return None
         count = asked.k - asked.include.size
         if not few_choices(n, asked.pool.size - asked.include.size, count, asked.k):
@@ -238,7 +244,16 @@ class Prover:
         chosen = np.searchsorted(asked.pool, asked.include)
         free = np.setdiff1d(np.arange(asked.pool.size), chosen)
         X = self.design.double_columns(asked.pool)
-        found = enumerate_choices(X, self.Y, self.ridge, chosen, free, count, self.deadline)
+        found = enumerate_choices(
+            X,
+            self.Y,
+            self.ridge,
+            chosen,
+            free,
+            count,
+            rounding=self.design.bound_rounding,
+            deadline=self.deadline,
+        )
         if found.support is not None:
             support = asked.pool[found.support]
             value = self._refit(support)
@@ -262,7 +277,6 @@ def certify(
     gap_tol: float,
     deadline: Deadline,
     keep_on_interrupt: bool,
-    keep_proof: bool,
     monitor: Callable[[ProofProgress], bool],
     search: Callable[[], tuple[Index, float]],
     n_jobs: int | None,
@@ -284,8 +298,6 @@ def certify(
         Features that must and that must not be chosen.
     gap_tol : float
         Gap, relative to the objective, at which the proof is complete.
-    keep_proof : bool
-        Whether all steps of the proof are recorded.
     search : callable
         Returns a choice that is as good or better, and its objective; called once, unless the
         first one is proven by a few nodes.
@@ -307,7 +319,6 @@ def certify(
         gap_tol,
         deadline,
         keep_on_interrupt,
-        keep_proof,
         monitor,
         search,
         n_jobs,
@@ -320,7 +331,7 @@ def certify(
 def _representatives(design: Design, features: Index) -> Index:
     """For every column, the first of these features with the same direction; -1 for zeros.
 
-    Where products have rounding errors, columns may be equal that were not: each is the first.
+    Where the columns are not known, each is the first.
     """
     representative = np.arange(design.shape[1])
     norms = design.column_norms()
@@ -328,7 +339,7 @@ def _representatives(design: Design, features: Index) -> Index:
     for j in features.tolist():
         if norms[j] == 0:
             representative[j] = -1
-        elif design.product_rounding == 0:
+        elif design.has_stored_columns:
             key = direction_key(design.stored_columns(np.array([j]))[:, 0])
             representative[j] = seen.setdefault(key, j)
     return representative

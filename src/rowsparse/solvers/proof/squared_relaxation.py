@@ -79,7 +79,7 @@ class SquaredRelaxation(Relaxation[SquaredPoint]):
         # The transpose of a symmetric matrix is in the column order that LAPACK needs.
         factor, failed = dpotrf(K.T, lower=1, clean=0, overwrite_a=1)
         if failed and np.isfinite(damping):
-            return self._evaluate(s, max(100.0 * damping, least))
+            return self._evaluate(s, max(100.0 * damping, least, np.finfo(np.float64).tiny))
         right = root[:, None] * self.B[active]
         V, _ = dpotrs(factor, right, lower=1)
         W = root[:, None] * V

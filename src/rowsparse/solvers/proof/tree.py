@@ -13,7 +13,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse._deadline import Deadline
-from rowsparse.certificate.steps import Dual, Kind, Step, bounded
+from rowsparse.certificate.proof import Dual, Kind
 from rowsparse.solvers.proof.nodes import (
     CandidateSubset,
     Node,
@@ -21,6 +21,8 @@ from rowsparse.solvers.proof.nodes import (
     SubproblemCache,
     SubtreeResult,
     SubtreeTask,
+    TreeStep,
+    bounded,
     largest_first,
 )
 from rowsparse.solvers.proof.problem import CandidateProblem, DualBound
@@ -71,7 +73,7 @@ class Subtree:
         self._closed_bound = np.inf
         self._n_bounded = self._order = 0
         self._open = [task.node]
-        self._steps: dict[int, list[Step]] = {}
+        self._steps: dict[int, list[TreeStep]] = {}
 
     def expand(self, deadline: Deadline) -> SubtreeResult:
         """Do the task, or the part of it that is done by the deadline."""
@@ -99,10 +101,9 @@ class Subtree:
         self._order += 1
         return -self._order
 
-    def _record(self, node: Node, step: Step) -> None:
-        """Record a step of the proof; those of the root always."""
-        if self._options.keep_proof or node.order == 0:
-            self._steps.setdefault(node.key, []).append(step)
+    def _record(self, node: Node, step: TreeStep) -> None:
+        """Record a step of the proof."""
+        self._steps.setdefault(node.key, []).append(step)
 
     def _close(self, bound: float) -> None:
         self._closed_bound = min(self._closed_bound, bound)
@@ -120,7 +121,7 @@ class Subtree:
         # The bound that the node had before is larger only by rounding. False also for a bound
         # that is not a number.
         use_own = found.bound >= node.bound
-        self._record(node, Step(found.kind) if use_own else bounded(node.dual))
+        self._record(node, TreeStep(found.kind) if use_own else bounded(node.dual))
         self._close(found.bound if use_own else node.bound)
         return True
 
@@ -177,7 +178,7 @@ class Subtree:
         dual, bound = self._dual(problem, positions, W), own
         if node.bound > own and node.dual is not None:
             dual, bound = node.dual, node.bound
-        self._record(node, Step(Kind.BOUND, dual))
+        self._record(node, TreeStep(Kind.BOUND, dual))
         self._close(bound)
 
     @staticmethod
@@ -222,7 +223,7 @@ class Subtree:
 
     def _screened(
         self, problem: CandidateProblem, node: Node, relaxed: NodeRelaxation
-    ) -> tuple[Node, Step | None]:
+    ) -> tuple[Node, TreeStep | None]:
         """The node after screening, and the step that justifies it, if any.
 
         Features in no better choice are excluded, those in every better choice are chosen.
@@ -238,11 +239,15 @@ class Subtree:
         self._close(self._threshold)
         chosen = np.concatenate([node.chosen, np.flatnonzero(fixed)])
         names = problem.features
-        step = Step(Kind.SCREEN, relaxed.dual, -1, names[out], names[fixed])
+        step = TreeStep(Kind.SCREEN, relaxed.dual, -1, names[out], names[fixed])
         return replace(node, chosen=chosen, allowed=node.allowed & ~out & ~fixed), step
 
     def _split(
-        self, problem: CandidateProblem, node: Node, relaxed: NodeRelaxation, screening: Step | None
+        self,
+        problem: CandidateProblem,
+        node: Node,
+        relaxed: NodeRelaxation,
+        screening: TreeStep | None,
     ) -> None:
         """Split a node on the feature with the steepest slope, or try all of few choices."""
         chosen, allowed, subset = node.chosen, node.allowed, node.subset
@@ -274,9 +279,9 @@ class Subtree:
         for picked in (np.append(chosen, branch), chosen):
             child = replace(node, subset=subset, chosen=picked, allowed=rest)
             children.append(self._child(child, s, q))
-        # The dual point of the root is part of the user's answer.
+        # The dual point of the root is what remains of a proof too large to be kept.
         dual = None if node.order else node.dual
-        step = Step(Kind.SPLIT, dual, int(names[branch]), children=tuple(children))
+        step = TreeStep(Kind.SPLIT, dual, int(names[branch]), children=tuple(children))
         self._record(node, step)
 
     def _child(self, node: Node, s: Array, q: Array) -> int:
@@ -288,8 +293,5 @@ class Subtree:
         strong[free[likely]] = True
         working = np.flatnonzero(strong)
         key = self._next_key()
-        dual = node.dual if self._options.keep_proof else None
-        self._push(
-            replace(node, order=self._order, working=working, s=s[working], key=key, dual=dual)
-        )
+        self._push(replace(node, order=self._order, working=working, s=s[working], key=key))
         return key

@@ -1,0 +1,756 @@
+"""A second checker of proofs, in exact arithmetic, written from ``docs/certificate_format.md``.
+
+Every float64 is an integer times a power of two. So weights, targets and centred columns are
+integers z', w, y' times a unit each:
+
+    z_ij = unit_j z'_ij,    omega_i = g w_i,    y_i = t y'_i,    v_j = (t / unit_j) v'_j
+
+In terms of v' the objective is g t^2 (t = 1 for the logistic loss) times that of the same problem
+for z', w and y', with the penalties
+
+    c_j = alpha sum_i w_i z'_ij^2   or, if columns are not standardised,   alpha sum_i w_i / unit_j^2.
+
+Its squared loss needs rational numbers only. What has roots, exponentials or logarithms (``clip``
+and the logistic loss) is computed with balls: a ball contains the number that is meant, and its
+ends are bounds. Floats serve to guess, not to conclude, except as the ends of intervals, which are
+moved outwards after every operation.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from rowsparse._arrays import Array, Index
+from rowsparse.certificate.data import Table
+from rowsparse.certificate.proof import Dual, Kind, Proof, does_not_hold
+
+try:
+    flint: Any = importlib.import_module("flint")
+except ImportError:
+    flint = None
+
+_INTEGERS = (int, flint.fmpz) if flint else int
+# int, Fraction; with python-flint fmpz, fmpq and, for balls, arb.
+Number = Any
+Rows = list[list[Number]]
+# Coefficients of columns, one for each label, in terms of v'.
+Point = dict[int, list[Fraction]]
+
+_MOST_CHOICES = 2**20
+# Bits of balls at first and at most, and the width of a bound, as a share of it, that is narrow.
+_BITS, _MOST_BITS, _NARROW = 128, 1024, Fraction(1, 10**12)
+# Binary places of matrices that are rounded to integers.
+_PLACES = 100
+
+
+def exact_bound(table: Table, proof: Proof) -> float:
+    """The bound of a proof: no choice has a smaller objective. Rounded down.
+
+    Raises ValueError if the proof does not hold, and ImportError if it needs python-flint.
+    """
+    return _rounded(_computed(table, lambda problem: _bound(problem, proof)), -math.inf)
+
+
+def exact_objective(table: Table, support: Index) -> float:
+    """The objective of a choice of columns, rounded up."""
+    chosen = [int(j) for j in support]
+    return _rounded(_computed(table, lambda problem: problem.objective(chosen)), math.inf)
+
+
+def _computed(table: Table, compute: Callable[[_Problem], Fraction]) -> Fraction:
+    """A result in the units of the data, with twice the bits until it is narrow."""
+    loss = _Squared if table.statement.loss == "squared" else _Logistic
+    balls = loss is _Logistic or table.statement.clip is not None
+    if balls and flint is None:
+        raise ImportError(
+            "The exact check of a logistic loss, or with clip, needs python-flint: "
+            'pip install "rowsparse[exact]".'
+        )
+    bits = _BITS
+    while True:
+        with flint.ctx.workprec(bits) if balls else nullcontext(), np.errstate(all="ignore"):
+            problem = loss(table, balls)
+            result = compute(problem) * problem.unit
+        if problem.width <= _NARROW or bits >= _MOST_BITS:
+            return result
+        bits *= 2
+
+
+# --------------------------------------------------------------------------------- the numbers
+def _is_ball(x: Number) -> bool:
+    return flint is not None and isinstance(x, flint.arb)
+
+
+def _lower(x: Number) -> Number:
+    return x.lower() if _is_ball(x) else x
+
+
+def _upper(x: Number) -> Number:
+    return x.upper() if _is_ball(x) else x
+
+
+def _ratio(x: Number) -> tuple[int, int]:
+    """Numerator and denominator; of a ball, those of its midpoint."""
+    if isinstance(x, int | float | Fraction):
+        return x.as_integer_ratio()
+    if not _is_ball(x):
+        return (int(x), 1) if isinstance(x, flint.fmpz) else (int(x.p), int(x.q))
+    mantissa, exponent = map(int, x.mid().man_exp())
+    return mantissa << max(exponent, 0), 1 << max(-exponent, 0)
+
+
+def _floor(x: Number, places: int) -> int:
+    """The integer part of the lower end of x times 2^places."""
+    if isinstance(x, _INTEGERS):
+        return int(x << places if places >= 0 else x >> -places)
+    top, bottom = _ratio(_lower(x))
+    return (top << places) // bottom if places >= 0 else top // (bottom << -places)
+
+
+def _ends(x: Number, places: int) -> tuple[int, int]:
+    """Integers below and above x times 2^places."""
+    if _is_ball(x):
+        return _floor(x, places), -_floor(-x, places)
+    low = _floor(x, places)
+    return low, low + 1
+
+
+def _float(x: Number, places: int = 0) -> float:
+    """The float next to x times 2^places."""
+    top, bottom = _ratio(x)
+    try:
+        return (top << max(places, 0)) / (bottom << max(-places, 0))
+    except OverflowError:
+        return math.copysign(math.inf, top)
+
+
+def _rounded(x: Fraction, towards: float) -> float:
+    near = _float(x)
+    if math.isfinite(near):
+        wrong = Fraction(near) < x if towards > 0 else Fraction(near) > x
+    else:
+        wrong = near != towards
+    return math.nextafter(near, towards) if wrong else near
+
+
+def _integers(values: Iterable[float | Fraction]) -> tuple[list[int], Fraction]:
+    """Numbers as integers without a common divisor, and their unit."""
+    ratios = [value.as_integer_ratio() for value in values]
+    bottom = math.lcm(*(q for _, q in ratios))
+    tops = [p * (bottom // q) for p, q in ratios]
+    divisor = math.gcd(*tops) or 1
+    return [top // divisor for top in tops], Fraction(divisor, bottom)
+
+
+def _product(A: Rows, B: Rows, balls: bool) -> Rows:
+    """The product of matrices of integers or of balls."""
+    if flint is None:
+        return (np.array(A, dtype=object) @ np.array(B, dtype=object)).tolist()
+    matrix = flint.arb_mat if balls else flint.fmpz_mat
+    return (matrix(A) * matrix(B)).tolist()
+
+
+def _transposed(A: Rows) -> Rows:
+    return [list(row) for row in zip(*A, strict=True)]
+
+
+# --------------------------------------------------------------------------------- the problem
+def _weights(table: Table) -> list[Fraction]:
+    weights = [Fraction(weight) for weight in table.weights.tolist()]
+    if table.class_weight is None:
+        return weights
+    classes = table.labels.argmax(axis=1).tolist()
+    if isinstance(table.class_weight, str):  # "balanced"
+        sums = [Fraction(0)] * table.labels.shape[1]
+        for weight, label in zip(weights, classes, strict=True):
+            sums[label] += weight
+        factors = [sum(weights) / (len(sums) * part) for part in sums]
+    else:
+        factors = [Fraction(weight) for weight in table.class_weight.tolist()]
+    return [weight * factors[label] for weight, label in zip(weights, classes, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column z', its unit and its penalty.
+
+    Its entry of the diagonal of A is about 4^size times the sum of the weights. Columns that are
+    equal up to sign and a power of two have the same key.
+    """
+
+    z: list[Number]
+    unit: Fraction
+    penalty: Number
+    entry: Number
+    size: int
+    constant: bool
+    key: tuple[int, ...]
+
+
+class _Problem:
+    """The problem in integers or balls, but for the loss."""
+
+    def __init__(self, table: Table, balls: bool, labels: Rows, label_unit: Fraction) -> None:
+        self.table, self.statement, self.balls = table, table.statement, balls
+        self.weights, unit = _integers(_weights(table))
+        self.total = sum(self.weights)
+        self.labels, self.label_unit = labels, label_unit
+        self.unit = unit * label_unit**2
+        self.width = Fraction(0)
+        self._known: dict[int, _Column] = {}
+
+    def number(self, x: float | Fraction) -> Number:
+        top, bottom = x.as_integer_ratio()
+        if self.balls:
+            return flint.arb(top) / bottom
+        return flint.fmpq(top, bottom) if flint else Fraction(top, bottom)
+
+    def sum(self, values: Sequence[Number]) -> Number:
+        """The weighted sum of a value of each row."""
+        return sum(w * x for w, x in zip(self.weights, values, strict=True))
+
+    def square(self, values: Sequence[Number]) -> Number:
+        return self.sum([x * x for x in values])
+
+    def centred(self, values: list[int]) -> list[int]:
+        """Values less their mean, times the sum of the weights."""
+        mean = self.sum(values)
+        return [self.total * x - mean for x in values]
+
+    def column(self, j: int) -> _Column:
+        if j not in self._known:
+            self._known[j] = self._column(self.table.X[:, j].tolist())
+        return self._known[j]
+
+    def _column(self, x: list[float]) -> _Column:
+        z, unit = _integers(x)
+        odd = unit.numerator // (unit.numerator & -unit.numerator)
+        sign = -1 if next((value for value in z if value), 0) < 0 else 1
+        key = (odd, *(sign * value for value in z))
+        constant = not any(z)
+        if self.statement.standardize or self.statement.fit_intercept:
+            values, z = z, self.centred(z)
+            # The square of the standard deviation against those of the limits.
+            limit = max(Fraction(10, 2**52) * max(map(abs, values)) * unit, Fraction(1, 2**1022))
+            constant = Fraction(self.square(z), self.total**3) * unit**2 <= limit**2
+            if constant:
+                z = [0] * len(z)
+            elif self.statement.clip is not None:
+                z = self._clipped(values, self.square(z))
+            unit /= self.total
+        z = [flint.fmpz(value) if flint and isinstance(value, int) else value for value in z]
+        square = self.square(z)
+        if constant:  # no choice is better or worse for it, whatever its penalty
+            penalty = self.number(1)
+        elif self.statement.standardize:
+            penalty = self.number(self.statement.alpha) * square
+        else:
+            penalty = self.number(Fraction(self.statement.alpha) * self.total / unit**2)
+        entry = square + penalty
+        return _Column(z, unit, penalty, entry, self.size(entry), constant, key)
+
+    def _clipped(self, values: list[int], square: int) -> list[Number]:
+        """Values within the limits of ``clip``, centred and times the sum of the weights."""
+        mean = flint.arb(self.sum(values)) / self.total
+        deviation = (flint.arb(square) / self.total).sqrt() / self.total
+        reach = self.number(self.statement.clip or 0.0) * deviation
+        moved = [flint.arb(value).min(mean + reach).max(mean - reach) for value in values]
+        return self.centred(moved)
+
+    def size(self, square: Number) -> int:
+        top, bottom = _ratio(square)
+        return (top.bit_length() - bottom.bit_length() - self.total.bit_length()) // 2
+
+    def start(self) -> tuple[list[int], list[int], int]:
+        """The columns in all choices, the others of the pool, and how many of these to choose."""
+        include, pool = self.statement.include, self.table.allowed.tolist()
+        if self.statement.loss == "squared" and self.statement.alpha == 0:
+            first: dict[tuple[int, ...], int] = {}
+            for j in [*include, *pool]:
+                if not self.column(j).constant:
+                    first.setdefault(self.column(j).key, j)
+            pool = sorted(first.values())
+        kept = [j for j in include if j in set(pool)]
+        places = min(self.statement.k - (len(include) - len(kept)), len(pool))
+        return kept, [j for j in pool if j not in set(kept)], places - len(kept)
+
+    def settled(self, bound: Number) -> Fraction:
+        """The lower end of a bound, or 0 if that is larger; notes how wide it is."""
+        if self.balls and not bound.is_finite():
+            self.width = Fraction(1)
+            return Fraction(0)
+        low, high = Fraction(*_ratio(_lower(bound))), Fraction(*_ratio(_upper(bound)))
+        if high > 0:
+            self.width = max(self.width, 1 - low / high)
+        return max(low, Fraction(0))
+
+    def point(self, dual: Dual, pool: set[int]) -> Point:
+        """A dual point of a proof."""
+        features, V = _named(dual.features, pool), np.asarray(dual.V)
+        if V.shape != (len(features), len(self.labels)):
+            raise does_not_hold("a dual point has another number of coefficients")
+        if V.dtype.kind != "f" or not np.isfinite(V).all():
+            raise does_not_hold("a dual point has coefficients that are not finite")
+        units = [self.column(j).unit / self.label_unit for j in features]
+        return {
+            j: [Fraction(v) * unit for v in row]
+            for j, row, unit in zip(features, V.tolist(), units, strict=True)
+        }
+
+    def fitted(self, V: Point) -> tuple[Rows, dict[int, list[int]], int]:
+        """Z V (a row for each label) and V, both times an integer, and that integer."""
+        factor = math.lcm(*(v.denominator for row in V.values() for v in row))
+        whole = {j: [int(v * factor) for v in row] for j, row in V.items()}
+        if not V or not self.labels:
+            return [[0] * len(self.weights) for _ in self.labels], whole, factor
+        Z = [self.column(j).z for j in whole]
+        return _product(_transposed(list(whole.values())), Z, self.balls), whole, factor
+
+    def slopes(self, residuals: Rows, columns: Sequence[int]) -> Rows:
+        """Z' times the weighted residuals: a row for each column."""
+        if not columns or not self.labels:
+            return [[] for _ in columns]
+        weighted = [[w * x for w, x in zip(self.weights, row, strict=True)] for row in residuals]
+        Z = [self.column(j).z for j in columns]
+        return _product(Z, _transposed(weighted), self.balls)
+
+    def score(self, slope: list[Number], penalty: Number, large: Number) -> Number:
+        """The sum of squares over the penalty. For infinity, a number that makes any bound < 0."""
+        square = sum(x * x for x in slope)
+        if penalty > 0:
+            return square / penalty
+        if self.balls and not penalty.is_zero():  # too wide a ball
+            self.width = Fraction(1)
+        return self.number(0) if square == 0 else large
+
+    # Of each loss: the bound of a dual point before any score is subtracted, and the scores; the
+    # lesser of `best` and (at most) the least objective of a set of choices; at least the
+    # objective of a choice.
+    inequality: Callable[[Point, Sequence[int]], tuple[Number, dict[int, Number]]]
+    least: Callable[[list[int], list[int], int, Fraction], Fraction]
+    objective: Callable[[list[int]], Fraction]
+
+
+# ----------------------------------------------------------------------------------- the steps
+def _named(columns: Any, among: Iterable[int]) -> list[int]:
+    """Columns that a proof names, all different and among others."""
+    columns = np.asarray(columns)
+    if columns.ndim != 1 or (columns.size and columns.dtype.kind not in "iu"):
+        raise does_not_hold("a step names columns by something else than their numbers")
+    names: list[int] = columns.tolist()
+    if len(set(names)) < len(names):
+        raise does_not_hold("a step names a column twice")
+    if not set(names) <= set(among):
+        raise does_not_hold("a step names a column that is not in its set of choices")
+    return names
+
+
+def _bound(problem: _Problem, proof: Proof) -> Fraction:
+    """The least bound of all steps."""
+    kept, free, r = problem.start()
+    pool = {*kept, *free}
+    if proof.diagonal is not None:
+        if not isinstance(problem, _Squared):
+            raise does_not_hold("it has a diagonal, and its loss is not the squared one")
+        problem.set_diagonal(np.asarray(proof.diagonal), sorted(pool))
+    best = problem.settled(problem.inequality({}, [])[0])
+    stack = [(kept, free, r)]
+    for step in proof.steps:
+        if not stack:
+            raise does_not_hold("it has more steps than sets of choices")
+        kept, free, r = stack.pop()
+        parts: list[tuple[list[int], list[int], int]] = []
+        if step.kind == Kind.OPEN:
+            best = Fraction(0)
+        elif step.kind in (Kind.LAST, Kind.ALL):
+            if step.kind == Kind.LAST and (proof.statement.loss != "squared" or r not in (1, 2)):
+                raise does_not_hold("a LAST step has a set of choices of another kind")
+            if step.kind == Kind.ALL and math.comb(len(free), r) > _MOST_CHOICES:
+                raise does_not_hold("an ALL step has too many choices")
+            best = problem.least(kept, free, r, best)
+        elif step.kind == Kind.SPLIT:
+            (j,) = _named([step.feature], free)
+            rest = [i for i in free if i != j]
+            parts = [(kept, rest, r), ([*kept, j], rest, r - 1)]
+        elif step.kind in (Kind.BOUND, Kind.SCREEN):
+            V = None if step.dual is None else problem.point(step.dual, pool)
+            scored = (problem.number(0), {}) if V is None else problem.inequality(V, kept + free)
+            bounds = _Bounds(*scored, kept, free, r)
+            if step.kind == Kind.BOUND:
+                best = min(best, problem.settled(bounds.of_all()))
+                continue
+            out, fixed = _named(step.out, free), _named(step.fixed, free)
+            gone = {*_named(np.array(out + fixed, dtype=int), free)}
+            for bound in (*map(bounds.of_those_with, out), *map(bounds.of_those_without, fixed)):
+                best = min(best, problem.settled(bound))
+            parts = [(kept + fixed, [j for j in free if j not in gone], r - len(fixed))]
+        else:
+            raise does_not_hold("it has a step of an unknown kind")
+        stack += [part for part in parts if 0 <= part[2] <= len(part[1])]
+    if stack:
+        raise does_not_hold("its steps leave choices without a bound")
+    return best
+
+
+class _Bounds:
+    """The bounds that the scores of a dual point give for parts of a set of choices.
+
+    A choice with column j has r - 1 others of the set, one without it has r: of the other columns.
+    To subtract their largest scores is what the document says in terms of differences.
+    """
+
+    def __init__(
+        self, base: Number, q: dict[int, Number], kept: list[int], free: list[int], r: int
+    ) -> None:
+        self.q, self.r = q or dict.fromkeys(kept + free, 0), r
+        self.base = base - sum(self.q[j] for j in kept)
+        self.order = sorted(free, key=lambda j: _upper(self.q[j]), reverse=True)
+
+    def of_all(self) -> Number:
+        return self.base - sum(self.q[j] for j in self.order[: self.r])
+
+    def of_those_without(self, j: int) -> Number:
+        return self.base - self._largest(self.r, j)
+
+    def of_those_with(self, j: int) -> Number:
+        return self.base - (self.q[j] + self._largest(self.r - 1, j) if self.r else 0)
+
+    def _largest(self, count: int, without: int) -> Number:
+        return sum([self.q[j] for j in self.order[: count + 1] if j != without][:count])
+
+
+# ---------------------------------------------------------------------------- the squared loss
+class _Squared(_Problem):
+    def __init__(self, table: Table, balls: bool) -> None:
+        values, unit = _integers(table.labels.T.ravel().tolist())
+        n = len(table.labels)
+        labels: Rows = [values[at : at + n] for at in range(0, len(values), n)]
+        super().__init__(table, balls, labels, unit)
+        if self.statement.fit_intercept:
+            centred = [self.centred(row) for row in labels]
+            super().__init__(table, balls, centred, unit / self.total)
+        self.T = self.number(sum(map(self.square, self.labels)))
+        self.T_size = self.size(self.T)
+        self.shares: dict[int, Number] = {}
+
+    def inequality(self, V: Point, columns: Sequence[int]) -> tuple[Number, dict[int, Number]]:
+        fitted, whole, factor = self.fitted(V)
+        residuals = [
+            [factor * y - x for y, x in zip(*rows, strict=True)]
+            for rows in zip(self.labels, fitted, strict=True)
+        ]
+        quadratic = self.number(0) + sum(map(self.square, fitted))
+        # c_j - D_j, which is 0 without a diagonal.
+        excess = {j: self.column(j).penalty - self.diagonal(j) for j in whole if self.shares}
+        for j, rest in excess.items():
+            quadratic += rest * sum(v * v for v in whole[j])
+        q = {}
+        for j, u in zip(columns, self.slopes(residuals, columns), strict=True):
+            if j in excess:
+                u = [x - excess[j] * v for x, v in zip(u, whole[j], strict=True)]
+            q[j] = self.score(u, self.diagonal(j) * factor**2, self.T + 1)
+        return self.T - quadratic / factor**2, q
+
+    def diagonal(self, j: int) -> Number:
+        """The entry D_j."""
+        column = self.column(j)
+        return self.shares[j] * column.entry if self.shares else column.penalty
+
+    def set_diagonal(self, shares: Array, pool: list[int]) -> None:
+        """Replace the ridge by shares of the diagonal of A, if they are admissible."""
+        if len(pool) > len(self.weights) or shares.shape != (len(pool),):
+            raise does_not_hold("its diagonal has another length, or more columns than rows")
+        if shares.dtype.kind != "f" or not np.all((shares > 0) & (shares <= 1)):
+            raise does_not_hold("its diagonal has shares that are not within 0 and 1")
+        self.shares = {j: self.number(x) for j, x in zip(pool, shares.tolist(), strict=True)}
+        A = [row[: len(pool)] for row in self.gram(pool)]
+        for i, j in enumerate(pool):
+            A[i][i] = A[i][i] - self.diagonal(j)
+        if pool and not _is_semidefinite(*self.scaled(A, pool)):
+            raise does_not_hold("its diagonal is too large")
+
+    def gram(self, columns: list[int]) -> Rows:
+        """The rows of [A B] for columns."""
+        Z = [self.column(j).z for j in columns]
+        both = [[w * x for w, x in zip(self.weights, row, strict=True)] for row in Z + self.labels]
+        M = _product(Z, _transposed(both), self.balls)
+        for i, j in enumerate(columns):
+            M[i][i] = self.column(j).entry
+        return M
+
+    def objective(self, chosen: list[int]) -> Fraction:
+        return Fraction(*_ratio(_upper(self.value(chosen))))
+
+    def value(self, chosen: list[int]) -> Number:
+        """The objective of a choice, by elimination."""
+        M, rest = self.gram(chosen), self.T
+        for p, row in enumerate(M):
+            if row[p] == 0:  # the column is in the span of earlier ones, without a ridge
+                continue
+            if not row[p] > 0:  # a ball that is too wide: between no loss and that without it
+                return rest.union(flint.arb(0))
+            rest = rest - sum(b * b for b in row[len(M) :]) / row[p]
+            for i in range(p + 1, len(M)):
+                factor = row[i] / row[p]
+                M[i] = [a - factor * b for a, b in zip(M[i], row, strict=True)]
+        return rest
+
+    def scaled(self, M: Rows, columns: list[int]) -> tuple[Array, Array]:
+        """Rows of A or [A B] with entries of about 2^_PLACES, as integers below and above."""
+        sizes = [self.column(j).size for j in columns] + [self.T_size] * len(self.labels)
+        places = _PLACES - self.total.bit_length()
+        ends = [
+            [_ends(x, places - a - b) for x, b in zip(row, sizes, strict=False)]
+            for row, a in zip(M, sizes, strict=False)
+        ]
+        low, high = np.moveaxis(np.array(ends, dtype=object), 2, 0)
+        return low, high
+
+    def least(self, kept: list[int], free: list[int], r: int, best: Fraction) -> Fraction:
+        if r == 0:
+            return min(best, self.settled(self.value(kept)))
+        places = -self.total.bit_length() - 2 * self.T_size
+        box = _Box.of(*self.scaled(self.gram(kept + free), kept + free))
+        rest = _Box.of(*map(np.array, _ends(self.T, places + _PLACES)))
+        for _ in kept:
+            box, rest = _eliminated(box, rest, 0)
+        for lows, chosen in _objectives(box, rest, np.array(free), r):
+            for at in np.argsort(lows):
+                if lows[at] >= _rounded(best * Fraction(2) ** places, math.inf):
+                    break
+                best = min(best, self.settled(self.value([*kept, *chosen[at].tolist()])))
+        return best
+
+
+def _is_semidefinite(low: Array, high: Array) -> bool:
+    """Whether all symmetric matrices within two of integers are certain to be.
+
+    A matrix is if, for some L, its difference to L L' is diagonally dominant.
+    """
+    m = len(low)
+    try:
+        L = np.linalg.cholesky(np.ldexp(low.astype(float), -_PLACES) - m * m * 2.0**-51 * np.eye(m))
+    except np.linalg.LinAlgError:
+        return False
+    rows = [[int(x) for x in row] for row in np.rint(np.ldexp(L, _PLACES // 2)).tolist()]
+    square = np.array(_product(rows, _transposed(rows), balls=False), dtype=object)
+    rest = np.maximum(abs(low - square), abs(high - square))
+    np.fill_diagonal(rest, 0)
+    return bool(np.all(np.diag(low - square) >= rest.sum(axis=1)))
+
+
+@dataclass(frozen=True)
+class _Box:
+    """Arrays of intervals; every operation moves the ends outwards to the next floats."""
+
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, low: Array, high: Array) -> _Box:
+        """Integers divided by 2^_PLACES."""
+        return cls._around(*(np.ldexp(end.astype(float), -_PLACES) for end in (low, high)))
+
+    @classmethod
+    def _around(cls, *ends: Array) -> _Box:
+        low = np.nextafter(np.minimum.reduce(ends), -np.inf)
+        high = np.nextafter(np.maximum.reduce(ends), np.inf)
+        return cls(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
+
+    def __getitem__(self, at: Any) -> _Box:
+        return _Box(self.low[at], self.high[at])
+
+    def __add__(self, other: _Box) -> _Box:
+        return _Box._around(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: _Box) -> _Box:
+        return _Box._around(self.low - other.high, self.high - other.low)
+
+    def __mul__(self, other: _Box) -> _Box:
+        ends = (self.low, self.high), (other.low, other.high)
+        return _Box._around(*(a * b for a in ends[0] for b in ends[1]))
+
+    def __truediv__(self, other: _Box) -> _Box:
+        """A quotient; anything at all if the divisor is not certain to be positive."""
+        sure = other.low > 0
+        inverse = _Box._around(
+            *(np.where(sure, 1 / end, np.nan) for end in (other.low, other.high))
+        )
+        return self * inverse
+
+
+def _eliminated(box: _Box, rest: _Box, i: int) -> tuple[_Box, _Box]:
+    """The rows of [A B] after row i, and T, once column i is chosen."""
+    m = len(box.low)
+    row, pivot = box[i : i + 1, i + 1 :], box[i, i]
+    factor = box[i, i + 1 : m, None] / pivot
+    gain = _inner(box[i : i + 1, m:])[0, 0] / pivot
+    return box[i + 1 :, i + 1 :] - factor * row, rest - gain
+
+
+def _inner(B: _Box) -> _Box:
+    """B B'."""
+    parts = [B[:, l, None] * B[None, :, l] for l in range(B.low.shape[1])]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def _objectives(box: _Box, rest: _Box, free: Index, r: int) -> Iterator[tuple[Array, Index]]:
+    """Lower ends of the objectives of all choices of r columns, and the choices."""
+    m = len(free)
+    if r > 2:
+        for i in range(m - r + 1):
+            for lows, chosen in _objectives(*_eliminated(box, rest, i), free[i + 1 :], r - 1):
+                yield lows, np.insert(chosen, 0, free[i], axis=1)
+        return
+    inner = _inner(box[:, m:])
+    i, j = np.diag_indices(m)
+    own, gain = box[i, i], inner[i, i]
+    if r == 1:
+        yield (rest - gain / own).low, free[:, None]
+        return
+    i, j = np.triu_indices(m, 1)
+    cross = box[i, j] * inner[i, j]
+    both = own[j] * gain[i] + own[i] * gain[j] - cross - cross
+    determinant = own[i] * own[j] - box[i, j] * box[i, j]
+    yield (rest - both / determinant).low, free[np.column_stack((i, j))]
+
+
+# --------------------------------------------------------------------------- the logistic loss
+class _Logistic(_Problem):
+    def __init__(self, table: Table, balls: bool) -> None:
+        labels = table.labels
+        if table.statement.task == "classification" and labels.shape[1] == 2:
+            labels = labels[:, 1:]
+        if table.statement.fit_intercept:
+            labels = labels[:, (labels != labels[0]).any(axis=0)]
+        super().__init__(table, balls, labels.T.astype(int).tolist(), Fraction(1))
+        # For guesses: weights of sum about 1, and columns of about that length.
+        self._w = np.array([_float(w, -self.total.bit_length()) for w in self.weights])
+        self._z: dict[int, Array] = {}
+
+    def inequality(self, V: Point, columns: Sequence[int]) -> tuple[Number, dict[int, Number]]:
+        fitted, _, factor = self.fitted(V)
+        p = [
+            self.probabilities([flint.arb(x) / factor for x in row], labels)
+            for row, labels in zip(fitted, self.labels, strict=True)
+        ]
+        base = self.number(0) + sum(self.sum(list(map(_entropy, row))) for row in p)
+        residuals = [
+            [x - t for x, t in zip(*rows, strict=True)] for rows in zip(p, self.labels, strict=True)
+        ]
+        slopes = zip(columns, self.slopes(residuals, columns), strict=True)
+        large = self.number(len(self.labels) * self.total + 1)
+        return base, {j: self.score(u, 2 * self.column(j).penalty, large) for j, u in slopes}
+
+    def probabilities(self, fitted: list[Number], labels: list[int]) -> list[Number]:
+        """The p of the inequality. With an intercept, those of a guess are mixed with a constant:
+
+        (1 - e) p + e a has the right sum for a = (sum w t - (1 - e) sum w p) / (e sum w).
+        """
+        if not self.statement.fit_intercept:
+            return list(map(_logistic, fitted))
+        target = self.sum(labels)
+        intercept = self._intercept(np.array([_float(x) for x in fitted]), target / self.total)
+        p = [_logistic(x + intercept) for x in fitted]
+        off = (target - self.sum(p)) / min(target, self.total - target)
+        for share in (max(2 * abs(off).upper(), flint.arb(2) ** -64).upper(), flint.arb(1)):
+            constant = (target - (1 - share) * self.sum(p)) / (share * self.total)
+            if share <= 1 and constant >= 0 and constant <= 1:
+                break
+        return [(1 - share) * x + share * constant for x in p]
+
+    def _intercept(self, fitted: Array, mean: float) -> float:
+        """About the intercept for which the weighted mean of p is that of the labels."""
+        middle = math.log(mean / (1 - mean)) if 0 < mean < 1 else 0.0
+        low, high = middle - fitted.max(), middle - fitted.min()
+        at = low + (high - low) / 2
+        for _ in range(100):
+            p = 0.5 + 0.5 * np.tanh((fitted + at) / 2)
+            off = self._w @ p - mean * self._w.sum()
+            low, high = (low, at) if off > 0 else (at, high)
+            step = off / (self._w @ (p * (1 - p)))
+            if not abs(step) > 1e-15 * max(abs(at), 1.0):
+                break
+            at = at - step if low < at - step < high else low + (high - low) / 2
+        return float(at) if math.isfinite(at) else 0.0
+
+    def least(self, kept: list[int], free: list[int], r: int, best: Fraction) -> Fraction:
+        for more in combinations(free, r):
+            chosen = [*kept, *more]
+            base, q = self.inequality(self.fit(chosen)[0], chosen)
+            best = min(best, self.settled(base - sum(q.values())))
+        return best
+
+    def objective(self, chosen: list[int]) -> Fraction:
+        V, intercepts = self.fit(chosen)
+        fitted, _, factor = self.fitted(V)
+        value = self.number(0)
+        for row, labels, b in zip(fitted, self.labels, intercepts, strict=True):
+            f = [flint.arb(x) / factor + b for x in row]
+            value += self.sum(
+                [(-abs(x)).exp().log1p() + x.max(0) - t * x for x, t in zip(f, labels, strict=True)]
+            )
+        for j, row in V.items():
+            value += self.column(j).penalty * self.number(sum(v * v for v in row)) / 2
+        self.settled(value)
+        return Fraction(*_ratio(_upper(value)))
+
+    def fit(self, chosen: list[int]) -> tuple[Point, list[float]]:
+        """About the best coefficients and intercepts, by Newton's method in floats."""
+        shift = self.total.bit_length()
+        columns = [self.column(j) for j in chosen]
+        intercept = float(self.statement.fit_intercept)
+        Z = np.array([*map(self._floats, chosen), np.full(len(self._w), intercept)]).T
+        c = np.array([*(_float(x.penalty, -2 * x.size - shift) for x in columns), 1 - intercept])
+        T = np.array(self.labels, dtype=float).reshape(-1, len(self._w))
+
+        def values(V: Array) -> Array:
+            f = V @ Z.T
+            return (np.logaddexp(0, f) - T * f) @ self._w + (V * V) @ c / 2
+
+        V = np.zeros((len(T), len(c)))
+        for _ in range(100):
+            p = 0.5 + 0.5 * np.tanh(V @ Z.T / 2)
+            slope = (self._w * (p - T)) @ Z + c * V
+            # The last term, far less than the others in general, is for singular matrices.
+            curvature = Z.T @ ((self._w * p * (1 - p))[:, :, None] * Z) + np.diag(c + 1e-15)
+            step = np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
+            while not (better := values(V - step) < values(V)).all() and np.any(step):
+                step[~better] *= 0.5 * (np.abs(step[~better]).max(axis=1, keepdims=True) > 1e-12)
+            if not np.any(step):
+                break
+            V = V - step
+        rows = [
+            [Fraction(v) / Fraction(2) ** column.size for v in row]
+            for row, column in zip(V.T.tolist(), columns, strict=False)
+        ]
+        return dict(zip(chosen, rows, strict=True)), V[:, -1].tolist()
+
+    def _floats(self, j: int) -> Array:
+        if j not in self._z:
+            column = self.column(j)
+            self._z[j] = np.array([_float(x, -column.size) for x in column.z])
+        return self._z[j]
+
+
+def _logistic(x: Number) -> Number:
+    """1 / (1 + exp(-x)), or the ball from 0 to 1."""
+    p = 1 / (1 + (-x).exp())
+    return p if p.is_finite() else flint.arb(0.5, 0.5)
+
+
+def _entropy(p: Number) -> Number:
+    """-p log p - (1 - p) log(1 - p), or 0, which is less, for p that may be 0 or 1."""
+    return -p * p.log() - (1 - p) * (1 - p).log() if p > 0 and p < 1 else flint.arb(0)

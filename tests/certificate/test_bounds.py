@@ -1,0 +1,167 @@
+"""Scaled data and the bounds of both losses, against formulae and enumeration."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.exact import ExactProblem
+from benchmarks.exact_logistic import LogisticProblem
+from rowsparse.certificate.choices import Choices
+from rowsparse.certificate.data import representatives
+from rowsparse.certificate.logistic import LogisticBounds
+from rowsparse.certificate.squared import SquaredBounds
+
+from .proofs import scaled, table_of
+
+ALL = Choices(np.array([1]), np.arange(6) != 1, 2)
+
+
+def sample(seed=0, n=12, d=4):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) + 3.0, rng.standard_normal((n, 2))
+
+
+def test_columns_have_unit_norms_and_constant_ones_are_zero():
+    X, Y = sample()
+    X[:, 2] = 0.1
+    data = scaled(X, Y)
+    expected = (X - X.mean(0)) / np.where(np.arange(4) == 2, 1.0, X.std(0)) / np.sqrt(12)
+    np.testing.assert_allclose(data.Z, expected, atol=1e-14)
+    assert data.constant.tolist() == [False, False, True, False]
+    np.testing.assert_allclose(data.penalty, 0.5)
+    plain = scaled(X, Y, standardize=False)
+    np.testing.assert_allclose(plain.penalty[[0, 1, 3]], 0.5 / X.var(0)[[0, 1, 3]])
+
+
+def test_clipped_columns_are_standardised_again():
+    X, Y = sample()
+    within = np.clip((X - X.mean(0)) / X.std(0), -1.0, 1.0)
+    Z = (within - within.mean(0)) / within.std(0) / np.sqrt(12)
+    for offset in (0.0, 1e6):
+        data = scaled(X + offset, Y, clip=1.0)
+        np.testing.assert_allclose(data.Z, Z, atol=1e-9)
+        assert data.error < 1e-8
+
+
+def test_whole_weights_are_repeated_samples():
+    X, Y = sample()
+    weights = np.array([1.0, 1.0, 2.0, 3.0] * 3)
+    one = scaled(X, Y, weights)
+    many = scaled(np.repeat(X, weights.astype(int), axis=0), np.repeat(Y, weights.astype(int), 0))
+    np.testing.assert_allclose(one.Z.T @ one.Z, many.Z.T @ many.Z)
+    assert one.weight == many.weight == 21.0
+
+
+def test_balanced_classes_weigh_the_same():
+    X, _ = sample()
+    labels = np.eye(3)[[0] * 6 + [1] * 4 + [2] * 2]
+    options = {"task": "classification", "loss": "logistic"}
+    data = scaled(X, labels, class_weight="balanced", **options)
+    np.testing.assert_allclose(labels.T @ data.share, 1 / 3)
+    listed = scaled(X, labels, class_weight=np.array([12 / 18, 1.0, 2.0]), **options)
+    np.testing.assert_allclose(data.Z, listed.Z)
+
+
+@pytest.mark.parametrize("factor", [1.0 - 1e-9, 1.0 + 1e-9])
+def test_a_column_at_the_limit_of_constant_ones_proves_nothing(factor):
+    X, Y = sample()
+    X[:, 1] = 1.0
+    X[::2, 1] -= 20 * np.finfo(float).eps * factor
+    assert scaled(X, Y).error == np.inf
+    X[::2, 1] -= 80 * np.finfo(float).eps
+    assert scaled(X, Y).error < 1.0
+
+
+def test_copies_are_told_from_columns_with_the_same_beginning():
+    X = np.array([[5e-324, 5e-324, 0.0], [1.0, 2.0, 1.0], [2.0, 3.0, 3.0]])
+    X = np.column_stack([X, -4.0 * X[:, 2], X[:, 2]])
+    found = representatives(X, np.zeros(5, dtype=bool), np.array([4, 0, 1, 2, 3]))
+    assert found.tolist() == [0, 1, 4, 4, 4]
+
+
+@np.errstate(invalid="ignore", divide="ignore")
+@pytest.mark.parametrize("n", [5, 30])
+@pytest.mark.parametrize("alpha", [1e-6, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_kind_of_squared_bound_is_below_every_choice(seed, n, alpha):
+    X, Y = sample(seed, n, 6)
+    X[:, 3] *= 1e9
+    table = table_of(X, Y, k=3, alpha=alpha, standardize=False, fit_intercept=False)
+    bounds = SquaredBounds(table, scaled_of(table), np.arange(6), None)
+    exact = ExactProblem.of(X, Y, 3, alpha, standardize=False, fit_intercept=False, include=[1])
+    best, unit = exact.best(), Fraction(2) ** (2 * bounds.factor[2]) * n
+    V = 0.3 * np.random.default_rng(seed).standard_normal((3, 2))
+    assert Fraction(bounds.bound(np.array([0, 1, 4]), V, ALL)[0]) * unit <= best
+    last, every = bounds.last(ALL), bounds.every(ALL)
+    assert Fraction(last) * unit <= best
+    assert Fraction(every) * unit <= best
+    assert float(every * unit) == pytest.approx(float(best), rel=1e-6, abs=1e-9 * bounds.total)
+    value = bounds.objective(np.array([1, 2, 3]))
+    assert Fraction(value) * unit >= exact.objective([1, 2, 3])
+    assert float(value * unit) == pytest.approx(float(exact.objective([1, 2, 3])), rel=1e-6)
+
+
+def scaled_of(table):
+    from rowsparse.certificate.data import Scaled
+
+    return Scaled.of(table)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_every_kind_of_logistic_bound_is_below_every_choice(seed):
+    rng = np.random.default_rng(seed)
+    n, c = int(rng.integers(4, 15)), int(rng.integers(1, 3))
+    X, weights = rng.standard_normal((n, 6)), rng.uniform(0.3, 2.0, n)
+    T = (rng.random((n, c)) < 0.5).astype(float)
+    T[0], T[1] = 0, 1
+    alpha, intercept = 10.0 ** rng.uniform(-4, 3), bool(rng.random() < 0.6)
+    options = {"alpha": alpha, "standardize": False, "fit_intercept": intercept}
+    table = table_of(X, T, weights, k=3, loss="logistic", task="multilabel", **options)
+    bounds = LogisticBounds(table, scaled_of(table), np.arange(6))
+    oracle = LogisticProblem.of(
+        X,
+        T,
+        3,
+        alpha,
+        weights=weights,
+        include=[1],
+        **{name: options[name] for name in ("standardize", "fit_intercept")},
+    )
+    best, total = oracle.best(), float(weights.sum())
+    V = 10.0 ** rng.uniform(-2, 2) * rng.standard_normal((2, c))
+    assert bounds.bound(np.array([0, 1]), V, ALL)[0] * total <= best
+    tried = bounds.every(ALL) * total
+    assert tried <= best
+    assert tried == pytest.approx(float(best), rel=1e-6, abs=1e-7 * float(oracle.total))
+    value = bounds.objective(np.array([1, 2, 3])) * total
+    assert value == pytest.approx(float(oracle.objective([1, 2, 3])), rel=1e-8)
+
+
+def test_a_diagonal_is_admissible_only_below_the_products():
+    X, Y = sample(0, 30, 6)
+    table = table_of(X, Y, k=3)
+    data = scaled_of(table)
+    A = data.Z.T @ data.Z + 0.5 * np.eye(6)
+    share = np.linalg.eigvalsh(A)[0] / 1.5 * 0.99
+    bounds = SquaredBounds(table, data, np.arange(6), np.full(6, share))
+    values = [bounds.objective(np.array([1, *S])) for S in combinations([0, 2, 3, 4, 5], 2)]
+    V = 0.1 * np.random.default_rng(0).standard_normal((6, 2))
+    assert bounds.bound(np.arange(6), V, ALL)[0] <= min(values)
+    for wrong in (
+        np.full(6, 1.02 * share),
+        np.full(5, share),
+        np.full(6, -share),
+        np.full(6, np.nan),
+    ):
+        with pytest.raises(ValueError, match="its diagonal"):
+            SquaredBounds(table, data, np.arange(6), wrong)
+    wide = table_of(X[:5], Y[:5], k=3)
+    with pytest.raises(ValueError, match="more columns than samples"):
+        SquaredBounds(wide, scaled_of(wide), np.arange(6), np.full(6, share))
