@@ -53,6 +53,10 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
     def _check_combinations(self) -> None:
         """Refuse parameters that are allowed one by one but not together."""
 
+    def _asked_task(self, y: Any = None) -> str:
+        """What y is to be taken for; "auto" guesses."""
+        return str(getattr(self, "task", "auto"))
+
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         """Check the input of fit."""
         if isinstance(X, RowBlocks) or is_dask(X):

@@ -13,6 +13,7 @@ from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters, generator
 from rowsparse.selectors.topk.losses import PATH_LOSSES, effective_alpha
 from rowsparse.selectors.topk.path_problem import PathProblem, path_problem
+from rowsparse.selectors.topk.solution import decision_model
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.subset.path import PathPoint
 
@@ -33,7 +34,8 @@ class TopKPath:
     objectives : array of shape (m,)
         The objective of :class:`TopK` on them; it never increases.
     coefs : list of m arrays of shape (n_targets, n_selected)
-        Coefficients of the features of ``supports``, in the units of the data.
+        Coefficients of the features of ``supports``, in the units of the data; one row for two
+        classes.
     intercepts : array of shape (m, n_targets)
         Intercepts, in the units of the data.
     n_features_in : int
@@ -169,6 +171,8 @@ def topk_path(
 def as_path(prepared: PathProblem, points: list[PathPoint]) -> TopKPath:
     """The points of a path in the units of the data."""
     models = [prepared.model(point) for point in points]
+    if prepared.problem.targets.task == "classification":
+        models = [decision_model(*model) for model in models]
     objectives = np.array([point.objective for point in points])
     return TopKPath(
         np.array([point.k for point in points]),
