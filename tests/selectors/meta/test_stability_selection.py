@@ -69,7 +69,7 @@ def test_subsamples_have_half_of_every_class():
         SelectKBest(f_classif, k=2),
         RFE(LogisticRegression(), n_features_to_select=2),
         SelectFromModel(LogisticRegression(C=0.1), threshold="2*mean"),
-        TopKCV(4, cv=3, n_restarts=0),
+        TopKCV(k_max=4, cv=3, n_restarts=0),
     ],
 )
 def test_any_selector_will_do(inner):

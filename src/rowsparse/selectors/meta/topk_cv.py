@@ -7,9 +7,16 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
 from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._arrays import Array, to_host
@@ -82,7 +89,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     k_max : int, optional
-        The largest number of features to try. None tries 30, or all if there are fewer.
+        The largest number of features to try, given by name. None tries 30, or all if there are
+        fewer.
     {alpha}
     {path_loss}
     alphas : list of float, optional
@@ -90,13 +98,13 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     cv : int, splitter or iterable, default=5
         As in scikit-learn: folds are stratified for classes.
     estimator : estimator, optional
-        What is fitted on the selected columns and scored. None scores the refitted ridge (or
-        logistic) regression by which the features were chosen: the class with the largest value,
-        labels with values (or probabilities) above 1/2, or the numbers.
+        What is fitted on the selected columns and scored. None scores the model by which the
+        features were chosen, as :class:`TopKClassifier` or :class:`TopKRegressor`: of classes,
+        the logistic loss judges better than the squared one.
     scoring : str or callable, optional
         As in scikit-learn. None is the estimator's own score, or without an estimator accuracy
         for classes and labels and R^2 for numbers. Scores are weighted by ``sample_weight``
-        where the scorer can.
+        where the scorer can. Those of probabilities need the logistic loss, or an estimator.
     rule : {"one_std_err", "best", "ebic"}, default="one_std_err"
         How to choose.
     ebic_gamma : float, default=1.0
@@ -167,10 +175,13 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         "n_restarts": Number(low=0, integer=True, optional=True),
     }
 
+    # The splitter asks for these, and the fit passes them on.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"groups": UNUSED}
+
     def __init__(
         self,
-        k_max: int | None = None,
         *,
+        k_max: int | None = None,
         alpha: float | str = "auto",
         loss: str = "squared",
         alphas: Any = None,
@@ -232,6 +243,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         check_parameters(self)
+        if get_config()["enable_metadata_routing"] and groups is not None:
+            groups = process_routing(self, "fit", groups=groups).splitter.split.get("groups")
         blocks = as_row_blocks(X, y, sample_weight, groups=groups)
         if blocks is not None:
             n_parts = 1 if self.rule == "ebic" else self.cv
@@ -383,6 +396,17 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             "path_": as_path(prepared, paths[i]),
         }
         return int(ks[j]), float(alphas[i]), found
+
+    def get_metadata_routing(self) -> Any:
+        """Which metadata go to the splitter: ``groups``, if it keeps them together.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
 
     def _take(self, final: TopK, found: dict[str, Any]) -> None:
         """Replace the fitted attributes by those of the final selector and what was found."""
