@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from rowsparse import TopK, topk_path
+from rowsparse import TopK, TopKCV, topk_path
 from tests.selectors.cases import classes_of_two, numbers_of_three
 
 
@@ -151,3 +151,16 @@ def test_a_logistic_path_over_groups_is_that_of_topk():
         topk = TopK(int(k), **options).fit(X, y)
         np.testing.assert_array_equal(support, topk.get_support(indices=True))
         assert objective == pytest.approx(topk.objective_, rel=1e-7)
+
+
+def test_a_path_knows_the_names_of_the_columns_and_is_shown_in_one_line():
+    pd = pytest.importorskip("pandas")
+    X, y = numbers_of_three()
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(15)])
+    path = topk_path(frame, y, 3, random_state=0)
+    assert path.feature_names(3) == ["c2", "c7", "c11"]
+    assert topk_path(X, y, 3, random_state=0).feature_names(3) == ["x2", "x7", "x11"]
+    chosen = TopKCV(k_max=3, rule="ebic", random_state=0).fit(frame, y)
+    assert chosen.path_.feature_names(3) == ["c2", "c7", "c11"]
+    assert "\n" not in repr(path)
+    assert repr(path).startswith("TopKPath(1 to 3 of 15 features, objective ")

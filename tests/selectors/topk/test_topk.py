@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 from rowsparse import RFS, RPFS, TopK
+from tests.selectors.cases import numbers_of_three
 
 
 def objective(X, y, S, alpha):
@@ -159,3 +160,17 @@ def test_one_column_may_come_as_an_array_without_dimensions():
     assert TopK(2, include=np.array(1), random_state=0).fit(X, y).support_[1]
     with pytest.raises(TypeError, match=r"include must hold indices or names of columns; got 1\.5"):
         TopK(2, include=np.array(1.5)).fit(X, y)
+
+
+def test_each_penalty_is_refused_with_the_losses_that_lack_it():
+    X, y = numbers_of_three()
+    with pytest.raises(ValueError, match="with 'l21' use gamma"):
+        TopK(2, loss="l21", alpha=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="use alpha"):
+        TopK(2, loss="squared", gamma=0.5).fit(X, y)
+    assert TopK(2, loss="l21", alpha=0.0, n_restarts=0).fit(X, y).loss_ == "l21"
+
+
+def test_a_share_of_one_is_all_features():
+    X, y = numbers_of_three()
+    assert TopK(1.0).fit(X, y).support_.all()

@@ -104,9 +104,14 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
         """What to warn of after the fit, if anything."""
         if self.converged_:
             return None
+        name = type(self).__name__
+        if self.n_iter_ < getattr(self, "max_iter", 0):
+            return (
+                f"{name} did not converge in {self.n_iter_} iterations: it ended short of tol, "
+                f"before max_iter={self.max_iter}; loosen tol, or drop copies of columns."
+            )
         return (
-            f"{type(self).__name__} did not converge in {self.n_iter_} iterations: raise "
-            "max_iter, or loosen tol."
+            f"{name} did not converge in {self.n_iter_} iterations: raise max_iter, or loosen tol."
         )
 
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
@@ -42,8 +43,13 @@ _STREAMED_PARTS = 20
 
 
 def _is_selector(value: Any) -> bool:
-    methods = hasattr(value, "fit") and hasattr(value, "get_support")
-    return methods and not isinstance(value, type)
+    return hasattr(value, "fit") and not isinstance(value, type) and bool(_choosing(value))
+
+
+def _choosing(selector: Any) -> list[Any]:
+    """The selector itself, or the selectors among the steps of a pipeline."""
+    steps = [step for _, step in selector.steps] if isinstance(selector, Pipeline) else [selector]
+    return [step for step in steps if hasattr(step, "get_support")]
 
 
 @filled_docstring
@@ -62,8 +68,9 @@ class StabilitySelection(
     Parameters
     ----------
     selector : selector, optional
-        Any selector with ``get_support``, this package's or scikit-learn's; None is
-        :class:`TopK` as it comes, for 10 features. Where its ``random_state`` is None, every
+        Any selector with ``get_support``, this package's or scikit-learn's, or a Pipeline with
+        selectors whose other steps keep the columns, as scalers do; None is :class:`TopK` as it
+        comes, for 10 features. Where its ``random_state`` is None, every
         subsample gets one of its own.
     n_subsamples : int, default=100
         Number of subsamples.
@@ -121,7 +128,10 @@ class StabilitySelection(
 
     allowed: ClassVar[Allowed] = {
         "selector": Such(
-            "a selector with fit and get_support", _is_selector, TypeError, optional=True
+            "a selector with fit and get_support, a Pipeline with one",
+            _is_selector,
+            TypeError,
+            optional=True,
         ),
         "n_subsamples": Number(low=2, integer=True),
         "subsample": Number(low=0.0, low_open=True, high=1.0, high_open=True),
@@ -344,8 +354,25 @@ def _seed(selector: Any, seed: int) -> None:
 
 
 def _outcome(selector: Any) -> tuple[Mask, Array | None]:
+    if isinstance(selector, Pipeline):
+        support = _pipeline_support(selector)
+        return support, _ranks(_choosing(selector)[-1], support.size)
     support = np.asarray(selector.get_support(), dtype=bool)
     return support, _ranks(selector, support.size)
+
+
+def _pipeline_support(pipeline: Pipeline) -> Mask:
+    """The columns of X that the steps of a pipeline leave."""
+    steps = pipeline if hasattr(pipeline[-1], "get_feature_names_out") else pipeline[:-1]
+    names = np.array([f"column {j}" for j in range(pipeline.n_features_in_)], dtype=object)
+    names = getattr(pipeline, "feature_names_in_", names)
+    left = steps.get_feature_names_out(names)
+    if not np.isin(left, names).all():
+        raise ValueError(
+            "selector is a Pipeline with a step that makes other columns: its steps must select "
+            "columns or keep them all, as scalers do."
+        )
+    return np.asarray(np.isin(names, left))
 
 
 def _random_states(selector: Any) -> list[str]:

@@ -262,7 +262,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         alphas = self._candidates(prepared.loss_name)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
-            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
+            names = getattr(whole, "feature_names_in_", None)
+            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed, names)
         else:
             data = FoldData.of(validated_data(whole, X), y, sample_weight, prepared)
             scores = self._fold_scores(data, alphas, k_max, seed, groups)
@@ -296,7 +297,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         prepared = moments_path_problem(selector, total)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
-            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
+            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed, total.feature_names)
         else:
             self._check_parts(len(parts))
             folds = [merged(parts[i :: self.cv]) for i in range(self.cv)]
@@ -380,7 +381,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         return scores
 
     def _by_ebic(
-        self, prepared: PathProblem, alphas: Array, k_max: int, seed: int
+        self, prepared: PathProblem, alphas: Array, k_max: int, seed: int, names: Any
     ) -> tuple[int, float, dict[str, Any]]:
         paths = [
             prepared.solve(alpha, k_max, n_restarts=DEFAULT_PATH_RESTARTS, seed=seed)
@@ -393,7 +394,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         grid = grid_table(alphas, ks)
         found = {
             "cv_results_": {**grid, "ebic": values.ravel()},
-            "path_": as_path(prepared, paths[i]),
+            "path_": as_path(prepared, paths[i], names),
         }
         return int(ks[j]), float(alphas[i]), found
 
