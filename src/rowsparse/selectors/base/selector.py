@@ -105,10 +105,11 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
         if self.converged_:
             return None
         name = type(self).__name__
-        if self.n_iter_ < getattr(self, "max_iter", 0):
+        most = getattr(self, "max_iter", None)
+        if most is not None and self.n_iter_ < most:
             return (
                 f"{name} did not converge in {self.n_iter_} iterations: it ended short of tol, "
-                f"before max_iter={self.max_iter}; loosen tol, or drop copies of columns."
+                f"before max_iter={most}; loosen tol, or drop copies of columns."
             )
         return (
             f"{name} did not converge in {self.n_iter_} iterations: raise max_iter, or loosen tol."
