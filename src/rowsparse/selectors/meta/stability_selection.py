@@ -15,10 +15,17 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import validate_data
 
 from rowsparse._arrays import Array, Index, Mask, to_host
+from rowsparse._compat import (
+    CallbackSupportMixin,
+    finish_callbacks,
+    parallel,
+    told,
+    with_callbacks,
+)
 from rowsparse._parameters import Allowed, Number, Such
 from rowsparse._validation import check_not_masked
 from rowsparse.moments import Moments
@@ -55,6 +62,7 @@ def _choosing(selector: Any) -> list[Any]:
 @filled_docstring
 class StabilitySelection(
     SupportMixin,
+    CallbackSupportMixin,  # type: ignore[misc]
     MetaEstimatorMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
@@ -158,6 +166,7 @@ class StabilitySelection(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, groups: Any = None, **fit_params: Any) -> Self:
         """Fit the selector on every subsample.
 
@@ -202,14 +211,16 @@ class StabilitySelection(
             for _ in range(self.n_subsamples)
         ]
         seeds = rng.randint(2**31 - 1, size=self.n_subsamples).tolist()
-        fits = Parallel(n_jobs=self.n_jobs)(
+        tasks = (
             delayed(_fit_one)(clone(selector), X, y, fit_params, part, seed)
             for part, seed in zip(rows, seeds, strict=True)
         )
-        self._set_fitted(fits)
+        fits = told(self, parallel(self, tasks), self.n_subsamples, "subsample")
+        self._set_fitted(list(fits))
         validate_data(self, X, skip_check_array=True)
         return self
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit_moments(self, parts: Iterable[Moments]) -> Self:
         """Fit the selector on subsamples that are random choices of parts of the samples.
 
@@ -233,11 +244,11 @@ class StabilitySelection(
         rng = check_random_state(self.random_state)
         chosen = [draw(len(parts), self.subsample, None, rng) for _ in range(self.n_subsamples)]
         seeds = rng.randint(2**31 - 1, size=self.n_subsamples).tolist()
-        fits = [
+        fits = (
             _fit_moments(clone(self._inner), merged([parts[i] for i in drawn]), seed)
             for drawn, seed in zip(chosen, seeds, strict=True)
-        ]
-        self._set_fitted(fits)
+        )
+        self._set_fitted(list(told(self, fits, self.n_subsamples, "subsample")))
         self.n_features_in_ = parts[0].n_features
         if parts[0].feature_names is not None:
             self.feature_names_in_ = parts[0].feature_names
@@ -273,6 +284,7 @@ class StabilitySelection(
         self.support_[order[:k]] = True
         self.ranking_ = np.ones(d, dtype=np.intp)
         self.ranking_[order[k:]] = np.arange(2, d - k + 2)
+        finish_callbacks(self)
 
     def get_metadata_routing(self) -> Any:
         """Which metadata go to the selector.

@@ -17,9 +17,16 @@ from sklearn.utils.metadata_routing import (
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from rowsparse._arrays import Array, to_host
+from rowsparse._compat import (
+    CallbackSupportMixin,
+    finish_callbacks,
+    parallel,
+    told,
+    with_callbacks,
+)
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
 from rowsparse.moments import Moments
 from rowsparse.moments.parts import merged
@@ -65,7 +72,7 @@ def _is_scoring(value: Any) -> bool:
 
 
 @filled_docstring
-class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
+class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """The best k features, and k itself by cross-validation or EBIC.
 
     In every fold the best features of all numbers up to ``k_max`` are found at once
@@ -223,6 +230,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the number of features and select them.
 
@@ -272,6 +280,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self._take(final, {"n_features_": k, "alpha_": alpha, **found})
         return self
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit_moments(self, parts: Moments | Iterable[Moments]) -> Self:
         """Choose the number of features and select them, from statistics of the samples.
 
@@ -301,9 +310,10 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self._check_parts(len(parts))
             folds = [merged(parts[i :: self.cv]) for i in range(self.cv)]
-            scores = np.array(
-                [score_moments(selector, folds, i, alphas, k_max, seed) for i in range(self.cv)]
+            found_scores = (
+                score_moments(selector, folds, i, alphas, k_max, seed) for i in range(self.cv)
             )
+            scores = np.array(list(told(self, found_scores, self.cv, "fold")))
             k, alpha, found = self._by_scores(scores, alphas, prepared.smallest)
         final = self._topk(k, alpha, seed).fit_moments(total)
         self._take(final, {"n_features_": k, "alpha_": alpha, **found})
@@ -371,11 +381,13 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             feature_groups=asked.groups,
             task=data.task,
         )
+        splits = list(cv.split(data.X, data.y, groups))
         tasks = (
             delayed(score_fold)(data, train, test, clone(selector), alphas, k_max, scorer, seed)
-            for train, test in cv.split(data.X, data.y, groups)
+            for train, test in splits
         )
-        scores = np.array(Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks))
+        folds = parallel(self, tasks, prefer="threads")
+        scores = np.array(list(told(self, folds, len(splits), "fold")))
         if not np.isfinite(scores.mean(axis=0)).any():
             raise ValueError("No score is a finite number: check scoring and estimator.")
         return scores
@@ -383,10 +395,11 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     def _by_ebic(
         self, prepared: PathProblem, alphas: Array, k_max: int, seed: int, names: Any
     ) -> tuple[int, float, dict[str, Any]]:
-        paths = [
+        solved = (
             prepared.solve(alpha, k_max, n_restarts=DEFAULT_PATH_RESTARTS, seed=seed)
             for alpha in alphas.tolist()
-        ]
+        )
+        paths = list(told(self, solved, alphas.size, "path"))
         values = np.array([ebic(prepared, points, self.ebic_gamma) for points in paths])
         ks = np.array([point.k for point in paths[0]])
         few = ks < max(prepared.n / 2, ks[0] + 0.5)
@@ -415,3 +428,4 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             delattr(self, name)
         for name, value in (fitted_attributes(final) | found).items():
             setattr(self, name, value)
+        finish_callbacks(self)
