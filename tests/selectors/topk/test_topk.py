@@ -116,7 +116,6 @@ def test_perfect_fit_is_answered_with_a_warning():
         ({"feature_groups": [0, 1]}, "groups"),
         ({"alpha": -1.0}, "alpha"),
         ({"time_limit": 0}, "time_limit"),
-        ({"gamma": 1.0}, "gamma"),
         ({"loss": "l21", "certify": True}, "certify"),
         ({"feature_groups": list(range(13)), "certify": True}, "certify"),
     ],
@@ -162,13 +161,14 @@ def test_one_column_may_come_as_an_array_without_dimensions():
         TopK(2, include=np.array(1.5)).fit(X, y)
 
 
-def test_each_penalty_is_refused_with_the_losses_that_lack_it():
+def test_a_penalty_that_the_loss_lacks_has_no_effect_and_a_warning_says_so():
     X, y = numbers_of_three()
-    with pytest.raises(ValueError, match="with 'l21' use gamma"):
-        TopK(2, loss="l21", alpha=0.5).fit(X, y)
-    with pytest.raises(ValueError, match="use alpha"):
-        TopK(2, loss="squared", gamma=0.5).fit(X, y)
-    assert TopK(2, loss="l21", alpha=0.0, n_restarts=0).fit(X, y).loss_ == "l21"
+    for loss, other, use in (("l21", "alpha", "gamma"), ("squared", "gamma", "alpha")):
+        plain = TopK(2, loss=loss, n_restarts=1, random_state=0).fit(X, y)
+        changed = TopK(2, loss=loss, n_restarts=1, random_state=0, **{other: 0.5})
+        with pytest.warns(UserWarning, match=f"{other} has no effect with .*: use {use}"):
+            changed.fit(X, y)
+        np.testing.assert_array_equal(changed.coef_, plain.coef_)
 
 
 def test_a_share_of_one_is_all_features():

@@ -206,11 +206,9 @@ class TopK(FromMoments, LinearSelector):
         if self.clip is not None and not self.standardize:
             raise ValueError("clip is for standardised columns: set standardize=True.")
         if self.loss != "l21" and self.gamma > 0:
-            raise ValueError(f"gamma is for loss='l21': with loss={self.loss!r} use alpha.")
+            warn_user(f"gamma has no effect with loss={self.loss!r}: use alpha.")
         if self.loss == "l21" and not isinstance(self.alpha, str) and self.alpha > 0:
-            raise ValueError(
-                "alpha is for the squared and the logistic loss: with 'l21' use gamma."
-            )
+            warn_user("alpha has no effect with loss='l21': use gamma.")
         if self.loss == "l21" and self.feature_groups is not None:
             raise ValueError("feature_groups are not for loss='l21'.")
         if self.certify and (self.loss == "l21" or self.feature_groups is not None):
