@@ -30,7 +30,7 @@ X, y = load_digits(return_X_y=True)
 selectors = {
     "F statistic": FStatistic(10),
     "mRMR": MRMR(10),
-    "TopK": TopK(10, random_state=0),
+    "TopK, squared": TopK(10, loss="squared", random_state=0),
     "TopK, logistic": TopK(10, loss="logistic", n_restarts=2, random_state=0),
 }
 classifier = KNeighborsClassifier(5)

@@ -6,10 +6,15 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-import pytest
+# Before NumPy is loaded, and for the processes that tests start: the tests run side by side, and
+# threads that wait for each other take most of the processor time of small problems.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
 
-from rowsparse import datasets
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+
+from rowsparse import datasets  # noqa: E402
 
 Loader = Callable[[str], tuple[np.ndarray, np.ndarray]]
 

@@ -135,10 +135,19 @@ def test_figures_quoted_beside_a_link_are_on_the_page_that_it_leads_to(name: str
 def test_the_examples_print_what_the_page_shows(name: str) -> None:
     if name in REGISTERED and not REGISTERED[name].is_installed:
         pytest.skip(f"the extra {REGISTERED[name].extra} is not installed")
-    text = page_of(name).read_text("utf-8")
+    assert_printed(page_of(name))
+
+
+def test_the_example_of_the_readme_prints_what_it_shows() -> None:
+    assert_printed(FOLDER.parents[1] / "README.md")
+
+
+def assert_printed(page: Path) -> None:
+    """The examples of a page, run one after another, print what it shows."""
+    text = page.read_text("utf-8")
     examples = re.findall(r"^```pycon\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert examples
     parser, failures = doctest.DocTestParser(), list[str]()
-    session = parser.get_doctest("\n".join(examples), {}, name, page_of(name).name, 0)
+    session = parser.get_doctest("\n".join(examples), {}, page.stem, page.name, 0)
     doctest.DocTestRunner(optionflags=FLAGS).run(session, out=failures.append)
     assert not failures, "".join(failures)

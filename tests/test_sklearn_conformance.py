@@ -8,7 +8,15 @@ import pytest
 from sklearn.feature_selection import SelectKBest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rowsparse import StabilitySelection, TopK, TopKCV, list_selectors, selector_info
+from rowsparse import (
+    StabilitySelection,
+    TopK,
+    TopKClassifier,
+    TopKCV,
+    TopKRegressor,
+    list_selectors,
+    selector_info,
+)
 
 from .selectors.cases import FAST, factory, installed
 
@@ -40,12 +48,22 @@ NAMES = [name for name in list_selectors() if installed(name)]
 MAKE = {name: factory(name, 2, **FAST.get(name, {})) for name in NAMES}
 TWO_FEATURES = [
     *(make() for make in MAKE.values()),
+    TopKClassifier(2, loss="logistic", n_restarts=0),
+    TopKRegressor(2, n_restarts=0),
     TopKCV(k_max=2, cv=2, n_restarts=0),
     StabilitySelection(TopK(2, n_restarts=0), n_subsamples=2),
 ]
-OTHERS = [MAKE[name](**options) for name, several in VARIANTS.items() for options in several]
+OTHERS = [
+    *(MAKE[name](**options) for name, several in VARIANTS.items() for options in several),
+    TopKClassifier(2, loss="squared"),
+    TopKClassifier(2, loss="l21", n_restarts=1),
+    TopKClassifier(2, loss="squared", clip=1.0),
+    TopKRegressor(2, loss="l21", n_restarts=1),
+]
 WITHOUT_ARGUMENTS = [
     *(selector_info(name).cls(**FAST.get(name, {})) for name in NAMES),
+    TopKClassifier(),
+    TopKRegressor(),
     TopKCV(),
     StabilitySelection(n_subsamples=10),
     StabilitySelection(SelectKBest(k=1), n_subsamples=4),

@@ -384,3 +384,11 @@ def test_a_weight_that_leaves_nothing_of_the_others_is_refused():
 def test_masked_weights_are_refused():
     with pytest.raises(ValueError, match=r"^sample_weight has masked entries"):
         check_sample_weight(np.ma.array(np.ones(N), mask=CODE == 1), N)
+
+
+def test_columns_of_text_and_bytes_are_named_as_such():
+    with pytest.raises(ValueError, match="y has 2 columns of text: fit one column"):
+        encode_targets(np.array([["a", "b"], ["b", "c"], ["a", "c"]]), "auto")
+    for y in (np.array([b"a", b"b"]), np.array([b"a", b"b"], dtype=object)):
+        with pytest.raises(ValueError, match="y holds bytes: decode them first"):
+            target_array(y, 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from rowsparse._threads import one_blas_thread
@@ -23,3 +25,8 @@ def test_blas_has_one_thread_within_the_context_only():
         assert blas_threads() == before
         with one_blas_thread(wanted=False):
             assert blas_threads() == before
+
+
+def test_tests_have_as_many_threads_as_the_environment_says():
+    # One, unless the user asked for more: tests/conftest.py sets it before NumPy is loaded.
+    assert max(blas_threads(), default=1) <= int(os.environ["OMP_NUM_THREADS"])

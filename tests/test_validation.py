@@ -193,7 +193,7 @@ def test_bad_sample_weights(name, case):
     assert_refused(SELECTORS[name](), words, sample_weight=weights)
 
 
-BAD_COUNTS = [0, -1, 2.5, "3", True, None, np.nan, 1.0, 0.0, -0.5, [2], np.inf]
+BAD_COUNTS = [0, -1, 2.5, "3", True, None, np.nan, 1.5, 0.0, -0.5, [2], np.inf]
 
 
 @pytest.mark.parametrize(("name", "k"), checked(SELECTIVE, BAD_COUNTS, [0, 2.5]))

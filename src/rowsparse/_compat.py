@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
+
+from sklearn.utils.parallel import Parallel
 
 __all__ = [
     "HAS_CALLBACKS",
@@ -11,10 +13,13 @@ __all__ = [
     "finish_callbacks",
     "has_callbacks",
     "iteration_monitor",
+    "parallel",
+    "told",
     "with_callbacks",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -44,12 +49,39 @@ def iteration_monitor(estimator: Any) -> Callable[..., bool]:
     context.call_on_fit_task_begin(estimator=estimator)
 
     def monitor(objective: float, /, **details: float) -> bool:
-        step = context.subcontext(task_name="iteration")
+        step = context.subcontext(task_name="proof" if "nodes" in details else "iteration")
         metadata = {"objective": objective, **details}
         step.call_on_fit_task_begin(estimator=estimator, metadata=metadata)
         return bool(step.call_on_fit_task_end(estimator=estimator, metadata=metadata))
 
     return monitor
+
+
+def told(estimator: Any, results: Iterable[T], n: int, task_name: str) -> Iterator[T]:
+    """The n results of a meta-estimator, as they come; its callbacks are told of each."""
+    if not HAS_CALLBACKS:
+        yield from results
+        return
+    context = estimator._init_callback_context(max_subtasks=n)
+    if not has_callbacks(estimator):
+        yield from results
+        return
+    context.call_on_fit_task_begin(estimator=estimator)
+    coming = iter(results)
+    for _ in range(n):
+        step = context.subcontext(task_name=task_name)
+        step.call_on_fit_task_begin(estimator=estimator)
+        result = next(coming)
+        step.call_on_fit_task_end(estimator=estimator)
+        yield result
+
+
+def parallel(estimator: Any, tasks: Iterable[Any], **options: Any) -> Iterable[Any]:
+    """The results of tasks of joblib; where callbacks wait for them, as they come."""
+    if has_callbacks(estimator):
+        options["return_as"] = "generator"
+    results: Iterable[Any] = Parallel(n_jobs=estimator.n_jobs, **options)(tasks)
+    return results
 
 
 def has_callbacks(estimator: Any) -> bool:

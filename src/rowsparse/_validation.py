@@ -155,5 +155,8 @@ def check_finite_device_columns(X: Any) -> None:
 
 
 def _not_finite(value: float, where: str) -> ValueError:
-    what = "NaN" if np.isnan(value) else "infinity (inf)"
-    return ValueError(f"X contains {what} in {where}: impute, clip or drop it first.")
+    if np.isnan(value):
+        return ValueError(
+            f"X contains NaN in {where}: impute it, or drop the column or its samples."
+        )
+    return ValueError(f"X contains infinity (inf) in {where}: clip it, or drop the column.")

@@ -126,6 +126,8 @@ def target_array(y: Any, n: int) -> NDArray[Any]:
         raise ValueError(f"y has {y.shape[0]} samples but X has {n}: they must be of one length.")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("y contains NaN or infinity (inf): drop those samples first.")
+    if y.dtype.kind == "S" or (y.dtype.kind == "O" and any(type(v) is bytes for v in y.ravel())):
+        raise ValueError("y holds bytes: decode them first, as in np.char.decode(y.astype('S')).")
     if y.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must hold labels or real numbers.")
     if y.dtype.kind in "Mm" or (y.dtype.kind == "O" and any(_is_time(v) for v in y.ravel())):
@@ -170,6 +172,11 @@ def resolve_task(y: NDArray[Any], task: str) -> str:
         kind = "unknown"
     if kind == "unknown":
         raise ValueError(_UNKNOWN_LABELS)
+    if kind not in _TASK_OF_TYPE and y.dtype.kind not in "biuf":
+        raise ValueError(
+            f"y has {y.shape[1]} columns of text: fit one column of classes at a time, or make "
+            "label indicators of 0 and 1."
+        )
     if kind not in _TASK_OF_TYPE:
         raise ValueError(
             f"y has {y.shape[1]} columns of integers, which may be classes or numbers: pass "

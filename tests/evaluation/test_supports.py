@@ -124,7 +124,7 @@ def test_the_path_has_the_parameters_of_the_selector(digits):
     expected = topk_path(X, y, 4, **options)
     for found in (
         path_of(TopK(9, **options), X, y, 4),
-        path_of(TopKCV(7, **options), X, y, 4),
+        path_of(TopKCV(k_max=7, **options), X, y, 4),
         path_of(TopKCV(**options | {"alpha": 1.0}), X, y, 4, alpha=3.0),
     ):
         assert np.array_equal(found.objectives, expected.objectives)

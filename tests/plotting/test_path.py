@@ -18,7 +18,7 @@ from .looking import overlapping
 X, Y = load_breast_cancer(return_X_y=True, as_frame=True)
 X = X.iloc[:, :12]
 PATH = topk_path(X, Y, 6, random_state=0)
-CHOSEN = TopKCV(5, cv=4, random_state=0, alphas=[0.1, 0.5]).fit(X, Y)
+CHOSEN = TopKCV(k_max=5, cv=4, random_state=0, alphas=[0.1, 0.5]).fit(X, Y)
 
 
 def selected_at(display: PathDisplay, k: int) -> set[str]:
@@ -64,7 +64,7 @@ def test_scores_of_the_folds_have_standard_errors_and_the_chosen_number() -> Non
 
 
 def test_the_best_score_needs_no_level() -> None:
-    selector = TopKCV(4, cv=3, rule="best", random_state=0).fit(X, Y)
+    selector = TopKCV(k_max=4, cv=3, rule="best", random_state=0).fit(X, Y)
     display = PathDisplay.from_estimator(selector)
     assert display.enough is None
     assert display.chosen_k == display.ks[display.values.argmax()]
@@ -79,7 +79,7 @@ def test_with_the_data_the_features_are_shown_too() -> None:
 
 
 def test_the_rule_without_folds_has_its_criterion_and_path() -> None:
-    selector = TopKCV(4, rule="ebic", random_state=0).fit(X, Y)
+    selector = TopKCV(k_max=4, rule="ebic", random_state=0).fit(X, Y)
     display = PathDisplay.from_estimator(selector)
     assert np.array_equal(display.values, selector.cv_results_["ebic"])
     assert display.errors is None
@@ -90,7 +90,7 @@ def test_the_rule_without_folds_has_its_criterion_and_path() -> None:
 
 def test_a_single_split_has_no_standard_error() -> None:
     train, test = np.arange(300), np.arange(300, 569)
-    selector = TopKCV(2, cv=[(train, test)], random_state=0).fit(X, Y)
+    selector = TopKCV(k_max=2, cv=[(train, test)], random_state=0).fit(X, Y)
     assert PathDisplay.from_estimator(selector).errors is None
 
 

@@ -144,7 +144,9 @@ def test_the_path_and_the_choice_of_k_and_stability_are_those_of_a_stream() -> N
         topk_path(*data, 4, random_state=0) for data in ((lazy, labels), (X, CLASSES))
     )
     np.testing.assert_allclose(path.objectives, expected.objectives)
-    chosen, known = (TopKCV(4, random_state=0).fit(*data) for data in ((lazy, labels), (streamed,)))
+    chosen, known = (
+        TopKCV(k_max=4, random_state=0).fit(*data) for data in ((lazy, labels), (streamed,))
+    )
     assert_same(chosen, known)
     scores = [found.cv_results_["mean_test_score"] for found in (chosen, known)]
     np.testing.assert_allclose(*scores)
@@ -230,7 +232,7 @@ def test_a_column_without_values_in_one_partition_is_named() -> None:
         selector.fit(whole[NAMES], whole["target"])
     assert not hasattr(selector, "support_")
     with pytest.raises(ValueError, match="Partition 2: y contains NaN"):
-        TopKCV(2).fit(whole[NAMES], whole["f4"])
+        TopKCV(k_max=2).fit(whole[NAMES], whole["f4"])
 
 
 @pytest.mark.parametrize(
@@ -277,7 +279,7 @@ def test_what_needs_the_samples_is_refused() -> None:
         RPFS(2).fit(*arrays(CLASSES))
     with pytest.raises(ValueError, match="loss='logistic' needs the samples"):
         TopK(2, loss="logistic").fit(*arrays(CLASSES))
-    for selector in (TopKCV(2), StabilitySelection(TopK(2))):
+    for selector in (TopKCV(k_max=2), StabilitySelection(TopK(2))):
         with pytest.raises(ValueError, match="groups cannot be used with dask"):
             selector.fit(*arrays(CLASSES), groups=CLASSES)
     with pytest.raises(TypeError, match="X must be a dask array or dataframe"):
@@ -328,8 +330,8 @@ def test_two_processes_give_the_answer_of_memory(on_cluster: Any) -> None:
     assert_same(weighted, TopK(3, random_state=0).fit(X, CLASSES, WEIGHTS))
     robust = RFS(3, gamma=20.0, solver="irls", tol=1e-3)
     assert_same(robust.fit(lazy, labels), clone(robust).fit(X, CLASSES), 1e-3)
-    chosen = TopKCV(4, random_state=0).fit(*on_cluster.persist(arrays(CLASSES)))
-    assert_same(chosen, TopKCV(4, random_state=0).fit(RowBlocks.from_arrays(X, CLASSES)))
+    chosen = TopKCV(k_max=4, random_state=0).fit(*on_cluster.persist(arrays(CLASSES)))
+    assert_same(chosen, TopKCV(k_max=4, random_state=0).fit(RowBlocks.from_arrays(X, CLASSES)))
 
 
 @pytest.mark.long

@@ -38,9 +38,9 @@ def test_arrays_by_slices_give_the_answer_of_all_samples(kind: str, tmp_path: Pa
 
 def test_the_choice_of_k_and_the_stability_take_one_pass() -> None:
     blocks = RowBlocks.from_arrays(X, Y, rows=17)
-    chosen = TopKCV(4, random_state=0).fit(blocks)
+    chosen = TopKCV(k_max=4, random_state=0).fit(blocks)
     assert (chosen.n_features_, chosen.n_passes_, blocks.n_passes) == (2, 1, 1)
-    by_ebic = TopKCV(4, cv=None, rule="ebic", random_state=0).fit(blocks)
+    by_ebic = TopKCV(k_max=4, cv=None, rule="ebic", random_state=0).fit(blocks)
     assert by_ebic.get_support(indices=True).tolist() == [0, 3]
     stable = StabilitySelection(TopK(2), n_subsamples=10, random_state=0).fit(blocks)
     assert stable.get_support(indices=True).tolist() == [0, 3]
@@ -108,7 +108,7 @@ def test_what_is_no_source_is_refused() -> None:
     with pytest.raises(ValueError, match="come with the RowBlocks"):
         StabilitySelection().fit(blocks_of([(X, Y)]), sample_weight=Y)
     with pytest.raises(ValueError, match="come with the RowBlocks"):
-        TopKCV(3).fit(blocks_of([(X, Y)]), groups=Y)
+        TopKCV(k_max=3).fit(blocks_of([(X, Y)]), groups=Y)
     with pytest.raises(TypeError, match="RPFS needs all samples at once"):
         RPFS(2).fit(blocks_of([(X, Y)]), Y)
     assert repr(blocks_of([])) == "RowBlocks(n_blocks=None, n_passes=0)"

@@ -68,7 +68,7 @@ class GrowingTargets:
                     "for classes: pass task='regression'."
                 )
             labels, code = _unique(y)
-            wider = self._with_classes(labels)
+            wider = self.with_classes(labels)
             assert wider.classes is not None
             at = np.searchsorted(wider.classes, labels)
             return wider, np.eye(wider.width)[at[code]]
@@ -94,7 +94,7 @@ class GrowingTargets:
                 f"Moments for {self.task} with {self.width} targets and for {other.task} with "
                 f"{other.width} cannot be combined: gather all with the same task and y."
             )
-        return self if other.classes is None else self._with_classes(other.classes)
+        return self if other.classes is None else self.with_classes(other.classes)
 
     def positions(self, wider: GrowingTargets) -> Index:
         """Where these columns are among those of ``wider``."""
@@ -102,8 +102,10 @@ class GrowingTargets:
             return np.arange(self.width)
         return np.searchsorted(wider.classes, self.classes)
 
-    def _with_classes(self, labels: NDArray[Any]) -> GrowingTargets:
-        assert self.classes is not None
+    def with_classes(self, labels: NDArray[Any]) -> GrowingTargets:
+        """The columns with further classes."""
+        if self.classes is None:
+            raise ValueError(f"classes are for classification, and y is for {self.task}.")
         if _kind(labels) != _kind(self.classes):
             raise ValueError(
                 f"y has the class {labels.tolist()[0]!r} and earlier blocks have "

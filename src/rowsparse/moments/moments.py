@@ -130,7 +130,13 @@ class Moments:
         return self._targets
 
     def update(
-        self, X: Any, y: Any, sample_weight: Any = None, *, feature_names: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        feature_names: Any = None,
+        classes: Any = None,
     ) -> Self:
         """Add a block of samples; one of no rows adds nothing.
 
@@ -144,6 +150,8 @@ class Moments:
             Weight of each sample; an integer weight equals repeating the sample.
         feature_names : array of str of shape (n_features,), optional
             The names of the columns, where X is no dataframe.
+        classes : array-like, optional
+            Classes that y may have, of which this block need not have samples.
 
         Returns
         -------
@@ -159,6 +167,8 @@ class Moments:
             kept = np.flatnonzero(weights)
             values, y, weights = values[kept], y[kept], weights[kept]
         targets = GrowingTargets.of(y, self._task) if self._targets is None else self._targets
+        if classes is not None:
+            targets = targets.with_classes(target_array(classes, len(classes)))
         self._add(values, y, weights, names, targets)
         return self
 

@@ -40,6 +40,7 @@ MODULES = {
     "subspace.s2dfs": ("S2DFS",),
     "subspace.slap": ("SLAP",),
     "topk.path": ("TopKPath", "topk_path"),
+    "topk.predictors": ("TopKClassifier", "TopKRegressor"),
     "topk.topk": ("TopK",),
 }
 _HOMES = {name: module for module, names in MODULES.items() for name in names}

@@ -37,4 +37,6 @@ from rowsparse.selectors.subspace.s2dfs import S2DFS as S2DFS
 from rowsparse.selectors.subspace.slap import SLAP as SLAP
 from rowsparse.selectors.topk.path import TopKPath as TopKPath
 from rowsparse.selectors.topk.path import topk_path as topk_path
+from rowsparse.selectors.topk.predictors import TopKClassifier as TopKClassifier
+from rowsparse.selectors.topk.predictors import TopKRegressor as TopKRegressor
 from rowsparse.selectors.topk.topk import TopK as TopK

@@ -90,7 +90,7 @@ def _effects(table: Table, selector: Any, order: Index, units: Units) -> tuple[A
     if coef is not None and np.ndim(coef) in (1, 2) and np.shape(coef)[-1] == d:
         effects = np.atleast_2d(coef)[:, order].T * sd[:, None]
         if effects.shape[1] == 1 and len(table.target.classes) == 2:
-            # Logistic regression has one row, for the second class.
+            # Two classes may have one row, for the second.
             effects = np.hstack([-effects, effects])
         return effects, True
     Y = encode_targets(table.y, table.task).Y

@@ -135,7 +135,8 @@ def selector_model(method: str, selector: Any, order: Index, task: str) -> Linea
     if rows.shape[1] <= order.max() or offsets.shape != (len(rows),):
         return None
     rule = "values"
-    if getattr(selector, "loss_", None) == "logistic":
-        several = "labels" if task == "multilabel" else "largest"
-        rule = "sign" if task == "classification" and len(rows) == 1 else several
+    if task == "classification" and len(rows) == 1:
+        rule = "sign"
+    elif getattr(selector, "loss_", None) == "logistic":
+        rule = "labels" if task == "multilabel" else "largest"
     return LinearModel(method, rule, np.asarray(rows[:, order]), np.asarray(offsets))

@@ -215,7 +215,7 @@ def _selected(
     if k == "auto":
         progress("Choosing the number of features")
         k_max = min(settings.k_max, len(names))
-        chosen = TopKCV(k_max, cv=settings.cv, **options).fit_moments(parts)
+        chosen = TopKCV(k_max=k_max, cv=settings.cv, **options).fit_moments(parts)
         k, curve = chosen.n_features_, _curve(chosen, settings.cv)
     progress(f"Selecting {k} of {len(names):,} features")
     selector = TopK(k, **options).fit_moments(whole)

@@ -44,7 +44,7 @@ def data(task: str) -> tuple[Any, Any, Any]:
 def blockwise(selector: Any, X: Any, y: Any, w: Any) -> Any:
     for start in range(0, 120, 35):
         rows = slice(start, start + 35)
-        selector.partial_fit(X[rows], y[rows], None if w is None else w[rows])
+        selector.partial_fit(X[rows], y[rows], sample_weight=None if w is None else w[rows])
     return selector
 
 
@@ -161,7 +161,27 @@ def test_one_class_is_too_few_when_the_choice_is_asked_for() -> None:
     selector = TopK(2, random_state=0).partial_fit(X[:20], np.zeros(20, dtype=int))
     with pytest.raises(ValueError, match="only one class, 0"):
         selector.get_support()
+    assert not hasattr(selector, "support_")
     assert selector.partial_fit(X, y).get_support().sum() == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_classes_named_before_they_come_change_nothing_but_classes(name: str) -> None:
+    X, y, _ = data("classification")
+    plain = made(name).partial_fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
+    named = made(name).partial_fit(X[:60], y[:60], classes=[*np.unique(y), 77])
+    named.partial_fit(X[60:], y[60:])
+    np.testing.assert_allclose(named.scores_, plain.scores_, rtol=1e-9)
+    assert named.classes_.tolist() == [*np.unique(y), 77]
+
+
+def test_classes_are_refused_for_numbers_and_one_seen_class_is_too_few() -> None:
+    X, y, _ = data("regression")
+    with pytest.raises(ValueError, match="classes are for classification, and y is for regression"):
+        TopK(2).partial_fit(X, y, classes=[0, 1])
+    selector = TopK(2).partial_fit(X, np.zeros(len(X), dtype=int), classes=[0, 1])
+    with pytest.raises(ValueError, match="only one class, 0"):
+        selector.get_support()
 
 
 def test_names_of_columns_are_those_of_the_blocks() -> None:

@@ -59,7 +59,8 @@ def test_no_argument_is_needed_and_only_the_first_is_positional(cls):
     parameters = list(signature(cls).parameters.values())
     assert all(p.default is not Parameter.empty for p in parameters)
     assert [p.kind for p in parameters] == [
-        Parameter.POSITIONAL_OR_KEYWORD,
+        # That of TopK is k, and TopKCV chooses k: its largest k is given by name.
+        Parameter.KEYWORD_ONLY if cls is TopKCV else Parameter.POSITIONAL_OR_KEYWORD,
         *[Parameter.KEYWORD_ONLY] * (len(parameters) - 1),
     ]
     check_parameters(cls())

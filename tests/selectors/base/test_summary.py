@@ -52,7 +52,8 @@ def test_a_proof_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "selector", [get_selector("relieff", 2), TopKCV(4), StabilitySelection(TopK(2), n_subsamples=4)]
+    "selector",
+    [get_selector("relieff", 2), TopKCV(k_max=4), StabilitySelection(TopK(2), n_subsamples=4)],
 )
 def test_selectors_of_every_kind_have_a_summary(selector: Any) -> None:
     assert "rowsparse-summary" not in shown(selector)

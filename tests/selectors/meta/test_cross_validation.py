@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
+from sklearn.metrics import accuracy_score, log_loss, r2_score, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from rowsparse import TopK
+from rowsparse import TopK, TopKClassifier
 from rowsparse.selectors.meta.cross_validation import (
     FoldData,
     FoldScorer,
@@ -93,7 +93,7 @@ def test_two_classes_are_scored_by_the_difference_of_their_values():
     found = folded(X, y, scoring="roc_auc")
     topk, cut = selected(X, y, 1, 0.1)
     values = X[cut:] @ topk.coef_.T + topk.intercept_
-    assert found[0, 0] == pytest.approx(roc_auc_score(y[cut:], values[:, 1] - values[:, 0]))
+    assert found[0, 0] == pytest.approx(roc_auc_score(y[cut:], values[:, 0]))
 
 
 def test_labels_are_predicted_above_one_half():
@@ -143,6 +143,16 @@ def test_logistic_models_predict_the_class_and_the_labels_of_more_than_one_half(
         odds = X[cut:] @ topk.coef_.T + topk.intercept_
         predicted = (odds > 0).astype(int).reshape(targets[cut:].shape)
         assert found[1, 1] == pytest.approx(accuracy_score(targets[cut:], predicted))
+
+
+def test_logistic_models_have_probabilities():
+    X, y = classes_of_two(n=60)
+    for targets in (y, (y == "a").astype(int)):
+        found = folded(X, targets, loss="logistic", scoring="neg_log_loss")
+        cut = 3 * len(X) // 4
+        model = TopKClassifier(2, alpha=1.0, loss="logistic", random_state=0)
+        P = model.fit(X[:cut], targets[:cut]).predict_proba(X[cut:])
+        assert found[1, 1] == pytest.approx(-log_loss(targets[cut:], P))
 
 
 def test_ebic_of_the_logistic_loss_is_its_formula():

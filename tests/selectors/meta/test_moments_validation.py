@@ -51,13 +51,15 @@ def test_scores_are_those_of_folds_of_samples(task: str, n_parts: int) -> None:
     dealt = MomentsInParts(n_parts, "auto", products=True)
     for start in range(0, 120, 33):
         dealt.update(X[start : start + 33], y[start : start + 33])
-    found = TopKCV(6, cv=3, alphas=[0.1, 1.0], random_state=0).fit_moments(dealt.parts)
+    found = TopKCV(k_max=6, cv=3, alphas=[0.1, 1.0], random_state=0).fit_moments(dealt.parts)
     parts = folds_of(y, n_parts, classes)
     tests = [np.sort(np.concatenate([parts[j][1] for j in range(i, n_parts, 3)])) for i in range(3)]
     splits = [(np.setdiff1d(np.arange(120), rows), rows) for rows in tests]
     # The indicators of classes as numbers have the scores that are asked for.
     Y = np.eye(3)[CLASSES] if classes else NUMBERS
-    whole = TopKCV(6, cv=splits, alphas=[0.1, 1.0], task="regression", random_state=0).fit(X, Y)
+    whole = TopKCV(k_max=6, cv=splits, alphas=[0.1, 1.0], task="regression", random_state=0).fit(
+        X, Y
+    )
     for name, values in whole.cv_results_.items():
         np.testing.assert_allclose(found.cv_results_[name], values, rtol=1e-9)
     assert (found.n_features_, found.alpha_) == (whole.n_features_, whole.alpha_)
@@ -65,8 +67,8 @@ def test_scores_are_those_of_folds_of_samples(task: str, n_parts: int) -> None:
 
 
 def test_ebic_needs_no_parts() -> None:
-    found = TopKCV(6, rule="ebic", random_state=0).fit_moments(Moments().update(X, CLASSES))
-    whole = TopKCV(6, rule="ebic", random_state=0).fit(X, CLASSES)
+    found = TopKCV(k_max=6, rule="ebic", random_state=0).fit_moments(Moments().update(X, CLASSES))
+    whole = TopKCV(k_max=6, rule="ebic", random_state=0).fit(X, CLASSES)
     np.testing.assert_allclose(found.cv_results_["ebic"], whole.cv_results_["ebic"], rtol=1e-9)
     np.testing.assert_array_equal(found.support_, whole.support_)
 
@@ -84,4 +86,4 @@ def test_ebic_needs_no_parts() -> None:
 def test_what_needs_samples_is_refused(options: dict[str, Any], message: str) -> None:
     parts = [Moments().update(X[i::3], CLASSES[i::3]) for i in range(3)]
     with pytest.raises(ValueError, match=message):
-        TopKCV(3, **options).fit_moments(parts)
+        TopKCV(k_max=3, **options).fit_moments(parts)

@@ -83,3 +83,12 @@ def test_wilson_interval_solves_its_equation():
     lower, upper = wilson_interval(np.array([30]), 100)[0]
     for p in (lower, upper):
         assert abs(0.3 - p) == pytest.approx(1.959964 * np.sqrt(p * (1 - p) / 100), rel=1e-6)
+
+
+def test_the_interval_stays_within_what_stability_can_be():
+    almost = np.tile([1, 1, 0, 0, 0], (20, 1))
+    almost[0] = [1, 0, 1, 0, 0]
+    found = stability(almost)
+    assert found.lower < found.value < found.upper == 1.0
+    opposite = stability([[1, 0], [0, 1]])
+    assert opposite.value == opposite.lower == pytest.approx(-1.0)

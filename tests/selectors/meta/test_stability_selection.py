@@ -11,6 +11,7 @@ from joblib import parallel_config
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
 from sklearn.feature_selection import (
     RFE,
     SelectFromModel,
@@ -21,9 +22,10 @@ from sklearn.feature_selection import (
 )
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from rowsparse import Moments, StabilitySelection, TopK, TopKCV, stability
-from tests.selectors.cases import classes_of_two, numbers_of_three
+from tests.selectors.cases import classes_of_two, numbers_of_three, three_classes
 
 
 def test_frequencies_are_those_of_the_supports():
@@ -69,7 +71,7 @@ def test_subsamples_have_half_of_every_class():
         SelectKBest(f_classif, k=2),
         RFE(LogisticRegression(), n_features_to_select=2),
         SelectFromModel(LogisticRegression(C=0.1), threshold="2*mean"),
-        TopKCV(4, cv=3, n_restarts=0),
+        TopKCV(k_max=4, cv=3, n_restarts=0),
     ],
 )
 def test_any_selector_will_do(inner):
@@ -188,7 +190,7 @@ def test_stability_selection_is_a_good_citizen():
         ({"threshold": 1.2}, ValueError, "threshold must be"),
         ({"threshold": 0.5, "n_features_to_select": 2}, ValueError, "not both"),
         ({"n_features_to_select": 0}, ValueError, "n_features_to_select must be"),
-        ({"selector": LinearRegression()}, TypeError, "get_support or None; got LinearRegress"),
+        ({"selector": LinearRegression()}, TypeError, "Pipeline with one, or None; got Linear"),
         ({"selector": TopK}, TypeError, "selector must be a selector with fit"),
     ],
 )
@@ -226,3 +228,29 @@ def test_groups_of_single_samples_are_samples() -> None:
     alone = StabilitySelection(TopK(2), n_subsamples=5, random_state=0)
     alone.fit(X, y, groups=np.arange(40))
     np.testing.assert_array_equal(plain.supports_, alone.supports_)
+
+
+# ------------------------------------------------------------------------- pipelines
+@pytest.mark.parametrize("named", [False, True])
+def test_a_pipeline_is_its_selector_on_the_columns_that_it_keeps(named):
+    X, y = three_classes()
+    X = np.column_stack([np.full(len(X), 7.0), X])
+    if named:
+        X = pytest.importorskip("pandas").DataFrame(X, columns=[f"c{j}" for j in range(9)])
+    options = {"n_subsamples": 6, "random_state": 0}
+    alone = StabilitySelection(TopK(2), **options).fit(X, y)
+    for steps in (
+        [StandardScaler(), TopK(2)],
+        [VarianceThreshold(), StandardScaler(), TopK(2)],
+        [StandardScaler(), TopK(2), LogisticRegression()],
+    ):
+        piped = StabilitySelection(make_pipeline(*steps), **options).fit(X, y)
+        np.testing.assert_array_equal(piped.supports_, alone.supports_)
+
+
+def test_a_pipeline_that_makes_other_columns_or_selects_none_is_refused():
+    X, y = three_classes()
+    with pytest.raises(ValueError, match="a step that makes other columns"):
+        StabilitySelection(make_pipeline(PCA(), TopK(2)), n_subsamples=2).fit(X, y)
+    with pytest.raises(TypeError, match="a Pipeline with one"):
+        StabilitySelection(make_pipeline(StandardScaler())).fit(X, y)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 
 from rowsparse import LpInf
 from tests.selectors.cases import residuals, scaled_rows, three_classes
@@ -40,3 +42,9 @@ def test_the_best_start_is_not_above_the_others():
     best = LpInf(2, gamma=3.0).fit(X, Y).objective_
     for init in ("ridge", "continuation"):
         assert best <= LpInf(2, gamma=3.0, init=init).fit(X, Y).objective_ * (1 + 1e-9)
+
+
+def test_steps_that_end_early_are_not_said_to_be_too_few():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="it ended short of tol, before max_iter=2000"):
+        LpInf(4).fit(np.c_[X, X], y)

@@ -144,7 +144,7 @@ def test_a_path_is_of_clipped_columns(loss):
 def test_folds_score_models_within_the_limits_of_their_training_samples(make, loss):
     X, y = counts(90)
     train, test = np.arange(60), np.arange(60, 90)
-    selector = TopKCV(3, clip=1.0, loss=loss, cv=[(train, test)], random_state=0)
+    selector = TopKCV(k_max=3, clip=1.0, loss=loss, cv=[(train, test)], random_state=0)
     selector.fit(make(X), y)
     path = topk_path(X[train], y[train], 3, clip=1.0, loss=loss, n_restarts=0)
     seen = np.clip(X[test], *path.clip_limits)
@@ -186,7 +186,7 @@ def test_constant_columns_stay_constant_and_a_new_fit_forgets_the_limits():
 )
 def test_bad_limits_are_refused_in_one_sentence(options, error, words):
     X, y = counts()
-    for selector in (TopK(2, **options), TopKCV(2, **options)):
+    for selector in (TopK(2, **options), TopKCV(k_max=2, **options)):
         with pytest.raises(error) as caught:
             selector.fit(X, y)
         assert str(caught.value) == words

@@ -179,7 +179,6 @@ def test_separated_classes_without_a_ridge_are_answered_with_a_warning():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"gamma": 1.0}, "gamma is for loss='l21'"),
         ({"task": "regression"}, "loss='logistic' is for classes and labels"),
     ],
 )

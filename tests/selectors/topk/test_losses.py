@@ -37,7 +37,7 @@ def test_the_default_alpha_is_that_of_the_loss(loss):
     assert default.objective_ == named.objective_
     path = topk_path(X, y, 2, loss=loss, random_state=0)
     assert path.objectives[-1] == pytest.approx(named.objective_, rel=1e-9)
-    chooser = TopKCV(2, loss=loss, cv=3, random_state=0).fit(X, y)
+    chooser = TopKCV(k_max=2, loss=loss, cv=3, random_state=0).fit(X, y)
     assert (chooser.loss_, chooser.alpha_) == (loss, DEFAULT_ALPHAS[loss])
 
 
@@ -51,7 +51,9 @@ def test_auto_equals_the_loss_that_it_stands_for():
         assert auto.objective_ == named.objective_
         paths = [topk_path(X, y, 3, loss=one, random_state=0) for one in ("auto", loss)]
         np.testing.assert_array_equal(paths[0].objectives, paths[1].objectives)
-        choosers = [TopKCV(3, loss=one, cv=3, random_state=0).fit(X, y) for one in ("auto", loss)]
+        choosers = [
+            TopKCV(k_max=3, loss=one, cv=3, random_state=0).fit(X, y) for one in ("auto", loss)
+        ]
         assert choosers[0].loss_ == loss
         np.testing.assert_array_equal(choosers[0].get_support(), choosers[1].get_support())
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from rowsparse import TopK, topk_path
+from rowsparse import TopK, TopKCV, topk_path
 from tests.selectors.cases import classes_of_two, numbers_of_three
 
 
@@ -164,3 +164,16 @@ def test_no_k_is_worse_than_topk_alone(loss, n_restarts, seed):
     alone = np.array([TopK(k, **options).fit(X, y).objective_ for k in range(1, 8)])
     assert np.all(path.objectives <= alone * (1 + 1e-9))
     assert np.all(np.diff(path.objectives) <= 0)
+
+
+def test_a_path_knows_the_names_of_the_columns_and_is_shown_in_one_line():
+    pd = pytest.importorskip("pandas")
+    X, y = numbers_of_three()
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(15)])
+    path = topk_path(frame, y, 3, random_state=0)
+    assert path.feature_names(3) == ["c2", "c7", "c11"]
+    assert topk_path(X, y, 3, random_state=0).feature_names(3) == ["x2", "x7", "x11"]
+    chosen = TopKCV(k_max=3, rule="ebic", random_state=0).fit(frame, y)
+    assert chosen.path_.feature_names(3) == ["c2", "c7", "c11"]
+    assert "\n" not in repr(path)
+    assert repr(path).startswith("TopKPath(1 to 3 of 15 features, objective ")

@@ -40,17 +40,6 @@ def test_sizes_go_from_what_is_included_to_what_is_left():
         problem.largest(1)
 
 
-def test_two_classes_have_one_row_of_odds_and_two_of_values():
-    problem, X = prepared("logistic", two=True)
-    point = problem.solve(0.1, 2, n_restarts=0, seed=0)[-1]
-    coef, intercept = problem.model(point)
-    assert coef.shape == (1, 2)
-    values, offsets = problem.values_model(point)
-    odds = X[:, point.support] @ coef.T + intercept
-    both = X[:, point.support] @ values.T + offsets
-    np.testing.assert_array_equal(both.argmax(axis=1), odds[:, 0] > 0)
-
-
 def test_deviances_fall_with_the_number_of_features():
     for loss in ("squared", "logistic"):
         problem, _ = prepared(loss, two=True)

@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 from rowsparse import RFS, RPFS, TopK
+from tests.selectors.cases import numbers_of_three
 
 
 def objective(X, y, S, alpha):
@@ -115,7 +116,6 @@ def test_perfect_fit_is_answered_with_a_warning():
         ({"feature_groups": [0, 1]}, "groups"),
         ({"alpha": -1.0}, "alpha"),
         ({"time_limit": 0}, "time_limit"),
-        ({"gamma": 1.0}, "gamma"),
         ({"loss": "l21", "certify": True}, "certify"),
         ({"feature_groups": list(range(13)), "certify": True}, "certify"),
     ],
@@ -159,3 +159,18 @@ def test_one_column_may_come_as_an_array_without_dimensions():
     assert TopK(2, include=np.array(1), random_state=0).fit(X, y).support_[1]
     with pytest.raises(TypeError, match=r"include must hold indices or names of columns; got 1\.5"):
         TopK(2, include=np.array(1.5)).fit(X, y)
+
+
+def test_a_penalty_that_the_loss_lacks_has_no_effect_and_a_warning_says_so():
+    X, y = numbers_of_three()
+    for loss, other, use in (("l21", "alpha", "gamma"), ("squared", "gamma", "alpha")):
+        plain = TopK(2, loss=loss, n_restarts=1, random_state=0).fit(X, y)
+        changed = TopK(2, loss=loss, n_restarts=1, random_state=0, **{other: 0.5})
+        with pytest.warns(UserWarning, match=f"{other} has no effect with .*: use {use}"):
+            changed.fit(X, y)
+        np.testing.assert_array_equal(changed.coef_, plain.coef_)
+
+
+def test_a_share_of_one_is_all_features():
+    X, y = numbers_of_three()
+    assert TopK(1.0).fit(X, y).support_.all()

@@ -1,11 +1,13 @@
 """The parts of docstrings that selectors share, filled in when a class or function is defined.
 
-A line ``{name}`` in a docstring stands for the entry of that name below.
+A line ``{name}`` in a docstring stands for the entry of that name below; ``{inherited_parameters}``
+and ``{inherited_attributes}`` for those sections of the class it is derived from.
 """
 
 from __future__ import annotations
 
 import re
+from inspect import cleandoc
 from typing import Any, TypeVar
 
 from rowsparse.targets import TASKS
@@ -174,8 +176,17 @@ feature_names_in_ : array of str
 def filled_docstring(documented: Documented) -> Documented:
     """Replace the placeholders in the docstring of a class or function; a decorator."""
     if documented.__doc__ is not None:  # it is None under python -OO
+        if isinstance(documented, type):
+            documented._docstring = documented.__doc__  # type: ignore[attr-defined]
         documented.__doc__ = _filled(documented, documented.__doc__)
     return documented
+
+
+def _inherited(documented: Any, section: str) -> str:
+    """A section of the docstring of the first base class that has one, for this class."""
+    base = next(base for base in documented.__mro__[1:] if vars(base).get("_docstring"))
+    text = cleandoc(base._docstring)
+    return re.split(rf"^{section}\n-+\n", text, flags=re.M)[1].partition("\n\n")[0]
 
 
 def _filled(documented: Any, text: str) -> str:
@@ -183,7 +194,11 @@ def _filled(documented: Any, text: str) -> str:
 
 
 def _entry(documented: Any, name: str, *, indent: str) -> str:
-    text = _filled(documented, _ENTRIES[name].strip("\n"))
+    if name.startswith("inherited_"):
+        entry = _inherited(documented, name.removeprefix("inherited_").capitalize())
+    else:
+        entry = _ENTRIES[name].strip("\n")
+    text = _filled(documented, entry)
     tasks = getattr(documented, "tasks", TASKS[1:])
     optional = not getattr(documented, "supervised", True)
     listed = ", ".join(f'"{task}"' for task in ("auto", *tasks))

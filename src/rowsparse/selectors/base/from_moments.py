@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
+from rowsparse._arrays import Mask
 from rowsparse._compat import finish_callbacks, with_callbacks
 from rowsparse._validation import one_sentence
 from rowsparse.moments import Moments
@@ -50,7 +52,7 @@ class FromMoments(BaseSelector):
             check_parameters(self)
             self._check_combinations()
             self._check_moments()
-            before, task = blocks.n_passes, getattr(self, "task", "auto")
+            before, task = blocks.n_passes, self._asked_task()
             class_weight = getattr(self, "class_weight", None)
             weighted = with_class_weights(blocks, class_weight, task)
             most = MAX_PRODUCTS if self.needs_products else 0
@@ -99,7 +101,7 @@ class FromMoments(BaseSelector):
         return self
 
     @available_if(_moments_are_enough)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a block of samples to those of earlier calls.
 
         Only their statistics are kept, as ``moments_``. The features are selected when one of the
@@ -112,6 +114,8 @@ class FromMoments(BaseSelector):
             The block.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Class labels, 0/1 label indicators, or numbers. Classes may appear in any block.
+        classes : array-like, optional
+            Classes to come in later blocks; they need not be named.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each sample; an integer weight equals repeating the sample.
 
@@ -127,10 +131,10 @@ class FromMoments(BaseSelector):
             except (TypeError, ValueError) as error:
                 raise one_sentence("X", error) from None
             if first:
-                moments = Moments(getattr(self, "task", "auto"), products=self.needs_products)
+                moments = Moments(self._asked_task(y), products=self.needs_products)
             else:
                 moments = self.moments_
-            moments.update(X, y, sample_weight)
+            moments.update(X, y, sample_weight, classes=classes)
             forget_last_fit(self)
             self.moments_ = moments
         return self
@@ -141,11 +145,19 @@ class FromMoments(BaseSelector):
     def __getattr__(self, name: str) -> Any:
         fitted = name.endswith("_") and not name.startswith("_") and name not in SET_BY_VALIDATION
         if fitted and "moments_" in vars(self) and "support_" not in vars(self):
-            self._select_from_blocks()
+            try:
+                self._select_from_blocks()
+            except ValueError as error:
+                # An AttributeError too: hasattr is False while the blocks are not enough.
+                raise NotFittedError(str(error)) from error
             return getattr(self, name)
         if name == "partial_fit":
             _moments_are_enough(self)  # raises the reason, which the lookup of the method lost
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _get_support_mask(self) -> Mask:
+        # The lookup of the choice says why there is none yet.
+        return self.support_ if "moments_" in vars(self) else super()._get_support_mask()
 
     def _select_from_blocks(self) -> None:
         moments = self.__dict__.pop("moments_")

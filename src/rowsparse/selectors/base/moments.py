@@ -115,13 +115,12 @@ def read_moments(
         raise ValueError("clip needs the samples themselves: leave it out for Moments.")
     if needs_products and not moments.has_products:
         raise ValueError(f"{name} needs Moments with products=True.")
-    classes = moments.classes
-    if classes is not None and classes.size < 2:
+    classes, found, unit = moments.classes, moments.statistics, 1.0
+    if classes is not None and np.count_nonzero(found.group_weight) < 2:
+        only = classes[found.group_weight > 0].tolist()[0]
         raise ValueError(
-            f"y has only one class, {classes.tolist()[0]!r}: at least two are needed for "
-            "classification."
+            f"y has only one class, {only!r}: at least two are needed for classification."
         )
-    found, unit = moments.statistics, 1.0
     if task == "regression":
         unit = power_of_two_unit(float(np.abs([found.y_low, found.y_high]).max()))
     targets = Targets(

@@ -19,7 +19,7 @@ VARIANTS = ("corrected", "published")
 def _is_count(value: Any) -> bool:
     if isinstance(value, numbers.Integral):
         return value is not True and int(value) >= 1
-    return Number(low=0, low_open=True, high=1, high_open=True).accepts(value)
+    return Number(low=0, low_open=True, high=1).accepts(value)
 
 
 def _is_class_weight(value: Any) -> bool:
@@ -38,7 +38,7 @@ def _is_random_state(value: Any) -> bool:
     return True
 
 
-COUNT = Such("an integer of at least 1, or a fraction between 0 and 1", _is_count)
+COUNT = Such("an integer of at least 1, or a fraction above 0 and at most 1", _is_count)
 
 # A class overrides these and adds its own parameters in its class attribute ``allowed``.
 _SHARED: Allowed = {

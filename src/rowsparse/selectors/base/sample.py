@@ -151,7 +151,7 @@ def number_to_select(n_features_to_select: int | float, n: int, what: str = "fea
 
 
 def _encoded(selector: Any, y: Any) -> Targets:
-    targets = encode_targets(y, getattr(selector, "task", "auto"))
+    targets = encode_targets(y, selector._asked_task(y))
     if targets.task not in selector.tasks:
         raise ValueError(
             f"{type(selector).__name__} takes targets for {' or '.join(selector.tasks)}; y is for "

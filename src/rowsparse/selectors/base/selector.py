@@ -53,6 +53,10 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
     def _check_combinations(self) -> None:
         """Refuse parameters that are allowed one by one but not together."""
 
+    def _asked_task(self, y: Any = None) -> str:
+        """What y is to be taken for; "auto" guesses."""
+        return str(getattr(self, "task", "auto"))
+
     def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         """Check the input of fit."""
         if isinstance(X, RowBlocks) or is_dask(X):
@@ -100,9 +104,15 @@ class BaseSelector(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: 
         """What to warn of after the fit, if anything."""
         if self.converged_:
             return None
+        name = type(self).__name__
+        most = getattr(self, "max_iter", None)
+        if most is not None and self.n_iter_ < most:
+            return (
+                f"{name} did not converge in {self.n_iter_} iterations: it ended short of tol, "
+                f"before max_iter={most}; loosen tol, or drop copies of columns."
+            )
         return (
-            f"{type(self).__name__} did not converge in {self.n_iter_} iterations: raise "
-            "max_iter, or loosen tol."
+            f"{name} did not converge in {self.n_iter_} iterations: raise max_iter, or loosen tol."
         )
 
 

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammaln
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils.validation import has_fit_parameter
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.path_problem import PathProblem, path_problem
+from rowsparse.selectors.topk.predictors import TopKClassifier, TopKRegressor
+from rowsparse.selectors.topk.solution import decision_model
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.subset.path import PathPoint
 from rowsparse.targets import check_sample_weight, target_array
@@ -53,51 +55,6 @@ class FoldData:
     def part(self, rows: Index) -> tuple[Any, Any, Array | None]:
         """X, y and weights of some samples."""
         return self.X[rows], self.y[rows], None if self.weights is None else self.weights[rows]
-
-
-class _RefittedModel(BaseEstimator):  # type: ignore[misc]
-    """The refitted linear model as a predictor, for scorers."""
-
-    def __init__(
-        self,
-        coef: Array,
-        intercept: Array,
-        limits: Array | None,
-        task: str,
-        classes: Any,
-        flat: bool,
-    ) -> None:
-        self.coef = coef
-        self.intercept = intercept
-        self.limits = limits
-        self.task = task
-        self.classes = classes
-        self.flat = flat
-        self.classes_ = np.arange(intercept.size) if classes is None else classes
-
-    def _values(self, X: Any) -> Array:
-        if self.limits is not None:
-            X = np.clip(X.toarray() if sp.issparse(X) else X, *self.limits)
-        return np.asarray(X @ self.coef.T) + self.intercept
-
-    def decision_function(self, X: Any) -> Array:
-        values = self._values(X)
-        if self.task == "multilabel":
-            return values - 0.5
-        return values[:, 1] - values[:, 0] if values.shape[1] == 2 else values
-
-    def predict(self, X: Any) -> Any:
-        values = self._values(X)
-        if self.task == "classification":
-            return self.classes_[values.argmax(axis=1)]
-        if self.task == "multilabel":
-            return (values > 0.5).astype(np.intp)
-        return values[:, 0] if self.flat else values
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = "regressor" if self.task == "regression" else "classifier"
-        return tags
 
 
 @dataclass(frozen=True)
@@ -161,18 +118,30 @@ def score_fold(
         for point in points:
             S = point.support
             if scorer.estimator is None:
-                model: Any = _refitted(prepared, point, data)
+                model: Any = _refitted(prepared, point)
             else:
                 model = scorer.fitted(X[:, S], y, weights)
             scores.append(scorer(model, X_test[:, S], y_test, weights_test))
     return np.array(scores).reshape(alphas.size, -1)
 
 
-def _refitted(prepared: PathProblem, point: PathPoint, data: FoldData) -> _RefittedModel:
-    limits, classes = prepared.problem.units.limits, prepared.problem.targets.classes
-    within = None if limits is None else limits[:, point.support]
-    coef, intercept = prepared.values_model(point)
-    return _RefittedModel(coef, intercept, within, data.task, classes, data.y.ndim == 1)
+def _refitted(prepared: PathProblem, point: PathPoint) -> TopKClassifier | TopKRegressor:
+    """The model by which the features were chosen, as a predictor of their columns."""
+    targets, limits = prepared.problem.targets, prepared.problem.units.limits
+    coef, intercept = prepared.model(point)
+    fitted: dict[str, Any] = {"task_": targets.task, "loss_": prepared.loss_name}
+    if limits is not None:
+        fitted["clip_limits_"] = limits[:, point.support]
+    if targets.task == "regression":
+        if targets.single_output:
+            coef, intercept = coef[0], intercept[0]
+        return TopKRegressor._of_model(coef, intercept, **fitted)
+    if targets.task == "classification":
+        coef, intercept = decision_model(coef, intercept)
+        fitted["classes_"] = targets.classes
+    else:
+        fitted["classes_"] = np.arange(len(intercept))
+    return TopKClassifier._of_model(coef, intercept, **fitted)
 
 
 def choose(

@@ -65,7 +65,9 @@ def stability(supports: Any, confidence: float = 0.95) -> Stability:
     influence /= spread
     error = 2 / m * np.sqrt(np.sum((influence - influence.mean()) ** 2))
     margin = ndtri((1 + confidence) / 2) * error
-    return Stability(float(value), float(value - margin), float(value + margin))
+    # No m supports are less alike than by -1 / (m - 1), nor more than by 1.
+    lower, upper = np.clip([value - margin, value + margin], -1 / (m - 1), 1.0).tolist()
+    return Stability(float(value), lower, upper)
 
 
 def _checked_supports(supports: Any) -> Array:

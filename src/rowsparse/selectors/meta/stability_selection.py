@@ -11,13 +11,21 @@ import scipy.sparse as sp
 from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import validate_data
 
 from rowsparse._arrays import Array, Index, Mask, to_host
+from rowsparse._compat import (
+    CallbackSupportMixin,
+    finish_callbacks,
+    parallel,
+    told,
+    with_callbacks,
+)
 from rowsparse._parameters import Allowed, Number, Such
 from rowsparse._validation import check_not_masked
 from rowsparse.moments import Moments
@@ -42,13 +50,19 @@ _STREAMED_PARTS = 20
 
 
 def _is_selector(value: Any) -> bool:
-    methods = hasattr(value, "fit") and hasattr(value, "get_support")
-    return methods and not isinstance(value, type)
+    return hasattr(value, "fit") and not isinstance(value, type) and bool(_choosing(value))
+
+
+def _choosing(selector: Any) -> list[Any]:
+    """The selector itself, or the selectors among the steps of a pipeline."""
+    steps = [step for _, step in selector.steps] if isinstance(selector, Pipeline) else [selector]
+    return [step for step in steps if hasattr(step, "get_support")]
 
 
 @filled_docstring
 class StabilitySelection(
     SupportMixin,
+    CallbackSupportMixin,  # type: ignore[misc]
     MetaEstimatorMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
@@ -62,8 +76,9 @@ class StabilitySelection(
     Parameters
     ----------
     selector : selector, optional
-        Any selector with ``get_support``, this package's or scikit-learn's; None is
-        :class:`TopK` as it comes, for 10 features. Where its ``random_state`` is None, every
+        Any selector with ``get_support``, this package's or scikit-learn's, or a Pipeline with
+        selectors whose other steps keep the columns, as scalers do; None is :class:`TopK` as it
+        comes, for 10 features. Where its ``random_state`` is None, every
         subsample gets one of its own.
     n_subsamples : int, default=100
         Number of subsamples.
@@ -121,7 +136,10 @@ class StabilitySelection(
 
     allowed: ClassVar[Allowed] = {
         "selector": Such(
-            "a selector with fit and get_support", _is_selector, TypeError, optional=True
+            "a selector with fit and get_support, a Pipeline with one",
+            _is_selector,
+            TypeError,
+            optional=True,
         ),
         "n_subsamples": Number(low=2, integer=True),
         "subsample": Number(low=0.0, low_open=True, high=1.0, high_open=True),
@@ -148,6 +166,7 @@ class StabilitySelection(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, groups: Any = None, **fit_params: Any) -> Self:
         """Fit the selector on every subsample.
 
@@ -192,14 +211,16 @@ class StabilitySelection(
             for _ in range(self.n_subsamples)
         ]
         seeds = rng.randint(2**31 - 1, size=self.n_subsamples).tolist()
-        fits = Parallel(n_jobs=self.n_jobs)(
+        tasks = (
             delayed(_fit_one)(clone(selector), X, y, fit_params, part, seed)
             for part, seed in zip(rows, seeds, strict=True)
         )
-        self._set_fitted(fits)
+        fits = told(self, parallel(self, tasks), self.n_subsamples, "subsample")
+        self._set_fitted(list(fits))
         validate_data(self, X, skip_check_array=True)
         return self
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit_moments(self, parts: Iterable[Moments]) -> Self:
         """Fit the selector on subsamples that are random choices of parts of the samples.
 
@@ -223,11 +244,11 @@ class StabilitySelection(
         rng = check_random_state(self.random_state)
         chosen = [draw(len(parts), self.subsample, None, rng) for _ in range(self.n_subsamples)]
         seeds = rng.randint(2**31 - 1, size=self.n_subsamples).tolist()
-        fits = [
+        fits = (
             _fit_moments(clone(self._inner), merged([parts[i] for i in drawn]), seed)
             for drawn, seed in zip(chosen, seeds, strict=True)
-        ]
-        self._set_fitted(fits)
+        )
+        self._set_fitted(list(told(self, fits, self.n_subsamples, "subsample")))
         self.n_features_in_ = parts[0].n_features
         if parts[0].feature_names is not None:
             self.feature_names_in_ = parts[0].feature_names
@@ -263,6 +284,7 @@ class StabilitySelection(
         self.support_[order[:k]] = True
         self.ranking_ = np.ones(d, dtype=np.intp)
         self.ranking_[order[k:]] = np.arange(2, d - k + 2)
+        finish_callbacks(self)
 
     def get_metadata_routing(self) -> Any:
         """Which metadata go to the selector.
@@ -344,8 +366,25 @@ def _seed(selector: Any, seed: int) -> None:
 
 
 def _outcome(selector: Any) -> tuple[Mask, Array | None]:
+    if isinstance(selector, Pipeline):
+        support = _pipeline_support(selector)
+        return support, _ranks(_choosing(selector)[-1], support.size)
     support = np.asarray(selector.get_support(), dtype=bool)
     return support, _ranks(selector, support.size)
+
+
+def _pipeline_support(pipeline: Pipeline) -> Mask:
+    """The columns of X that the steps of a pipeline leave."""
+    steps = pipeline if hasattr(pipeline[-1], "get_feature_names_out") else pipeline[:-1]
+    names = np.array([f"column {j}" for j in range(pipeline.n_features_in_)], dtype=object)
+    names = getattr(pipeline, "feature_names_in_", names)
+    left = steps.get_feature_names_out(names)
+    if not np.isin(left, names).all():
+        raise ValueError(
+            "selector is a Pipeline with a step that makes other columns: its steps must select "
+            "columns or keep them all, as scalers do."
+        )
+    return np.asarray(np.isin(names, left))
 
 
 def _random_states(selector: Any) -> list[str]:

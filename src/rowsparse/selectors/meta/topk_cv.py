@@ -7,12 +7,26 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.parallel import delayed
 
 from rowsparse._arrays import Array, to_host
+from rowsparse._compat import (
+    CallbackSupportMixin,
+    finish_callbacks,
+    parallel,
+    told,
+    with_callbacks,
+)
 from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
 from rowsparse.moments import Moments
 from rowsparse.moments.parts import merged
@@ -58,7 +72,7 @@ def _is_scoring(value: Any) -> bool:
 
 
 @filled_docstring
-class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
+class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """The best k features, and k itself by cross-validation or EBIC.
 
     In every fold the best features of all numbers up to ``k_max`` are found at once
@@ -82,7 +96,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     k_max : int, optional
-        The largest number of features to try. None tries 30, or all if there are fewer.
+        The largest number of features to try, given by name. None tries 30, or all if there are
+        fewer.
     {alpha}
     {path_loss}
     alphas : list of float, optional
@@ -90,13 +105,13 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
     cv : int, splitter or iterable, default=5
         As in scikit-learn: folds are stratified for classes.
     estimator : estimator, optional
-        What is fitted on the selected columns and scored. None scores the refitted ridge (or
-        logistic) regression by which the features were chosen: the class with the largest value,
-        labels with values (or probabilities) above 1/2, or the numbers.
+        What is fitted on the selected columns and scored. None scores the model by which the
+        features were chosen, as :class:`TopKClassifier` or :class:`TopKRegressor`: of classes,
+        the logistic loss judges better than the squared one.
     scoring : str or callable, optional
         As in scikit-learn. None is the estimator's own score, or without an estimator accuracy
         for classes and labels and R^2 for numbers. Scores are weighted by ``sample_weight``
-        where the scorer can.
+        where the scorer can. Those of probabilities need the logistic loss, or an estimator.
     rule : {"one_std_err", "best", "ebic"}, default="one_std_err"
         How to choose.
     ebic_gamma : float, default=1.0
@@ -167,10 +182,13 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         "n_restarts": Number(low=0, integer=True, optional=True),
     }
 
+    # The splitter asks for these, and the fit passes them on.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"groups": UNUSED}
+
     def __init__(
         self,
-        k_max: int | None = None,
         *,
+        k_max: int | None = None,
         alpha: float | str = "auto",
         loss: str = "squared",
         alphas: Any = None,
@@ -212,6 +230,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the number of features and select them.
 
@@ -232,6 +251,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self
         """
         check_parameters(self)
+        if get_config()["enable_metadata_routing"] and groups is not None:
+            groups = process_routing(self, "fit", groups=groups).splitter.split.get("groups")
         blocks = as_row_blocks(X, y, sample_weight, groups=groups)
         if blocks is not None:
             n_parts = 1 if self.rule == "ebic" else self.cv
@@ -249,7 +270,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         alphas = self._candidates(prepared.loss_name)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
-            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
+            names = getattr(whole, "feature_names_in_", None)
+            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed, names)
         else:
             data = FoldData.of(validated_data(whole, X), y, sample_weight, prepared)
             scores = self._fold_scores(data, alphas, k_max, seed, groups)
@@ -258,6 +280,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         self._take(final, {"n_features_": k, "alpha_": alpha, **found})
         return self
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit_moments(self, parts: Moments | Iterable[Moments]) -> Self:
         """Choose the number of features and select them, from statistics of the samples.
 
@@ -283,13 +306,14 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         prepared = moments_path_problem(selector, total)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
-            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
+            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed, total.feature_names)
         else:
             self._check_parts(len(parts))
             folds = [merged(parts[i :: self.cv]) for i in range(self.cv)]
-            scores = np.array(
-                [score_moments(selector, folds, i, alphas, k_max, seed) for i in range(self.cv)]
+            found_scores = (
+                score_moments(selector, folds, i, alphas, k_max, seed) for i in range(self.cv)
             )
+            scores = np.array(list(told(self, found_scores, self.cv, "fold")))
             k, alpha, found = self._by_scores(scores, alphas, prepared.smallest)
         final = self._topk(k, alpha, seed).fit_moments(total)
         self._take(final, {"n_features_": k, "alpha_": alpha, **found})
@@ -357,22 +381,25 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             feature_groups=asked.groups,
             task=data.task,
         )
+        splits = list(cv.split(data.X, data.y, groups))
         tasks = (
             delayed(score_fold)(data, train, test, clone(selector), alphas, k_max, scorer, seed)
-            for train, test in cv.split(data.X, data.y, groups)
+            for train, test in splits
         )
-        scores = np.array(Parallel(n_jobs=self.n_jobs, prefer="threads")(tasks))
+        folds = parallel(self, tasks, prefer="threads")
+        scores = np.array(list(told(self, folds, len(splits), "fold")))
         if not np.isfinite(scores.mean(axis=0)).any():
             raise ValueError("No score is a finite number: check scoring and estimator.")
         return scores
 
     def _by_ebic(
-        self, prepared: PathProblem, alphas: Array, k_max: int, seed: int
+        self, prepared: PathProblem, alphas: Array, k_max: int, seed: int, names: Any
     ) -> tuple[int, float, dict[str, Any]]:
-        paths = [
+        solved = (
             prepared.solve(alpha, k_max, n_restarts=FEW_RESTARTS, seed=seed)
             for alpha in alphas.tolist()
-        ]
+        )
+        paths = list(told(self, solved, alphas.size, "path"))
         values = np.array([ebic(prepared, points, self.ebic_gamma) for points in paths])
         ks = np.array([point.k for point in paths[0]])
         few = ks < max(prepared.n / 2, ks[0] + 0.5)
@@ -380,9 +407,20 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         grid = grid_table(alphas, ks)
         found = {
             "cv_results_": {**grid, "ebic": values.ravel()},
-            "path_": as_path(prepared, paths[i]),
+            "path_": as_path(prepared, paths[i], names),
         }
         return int(ks[j]), float(alphas[i]), found
+
+    def get_metadata_routing(self) -> Any:
+        """Which metadata go to the splitter: ``groups``, if it keeps them together.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
 
     def _take(self, final: TopK, found: dict[str, Any]) -> None:
         """Replace the fitted attributes by those of the final selector and what was found."""
@@ -390,3 +428,4 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             delattr(self, name)
         for name, value in (fitted_attributes(final) | found).items():
             setattr(self, name, value)
+        finish_callbacks(self)

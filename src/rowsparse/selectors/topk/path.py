@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._validation import check_choice, check_number
@@ -13,6 +14,7 @@ from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters, generator
 from rowsparse.selectors.topk.losses import PATH_LOSSES, effective_alpha
 from rowsparse.selectors.topk.path_problem import PathProblem, path_problem
+from rowsparse.selectors.topk.solution import decision_model
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.subset.path import PathPoint
 
@@ -20,7 +22,7 @@ from rowsparse.solvers.subset.path import PathPoint
 FEW_RESTARTS = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TopKPath:
     """The best features found for each k.
 
@@ -33,13 +35,16 @@ class TopKPath:
     objectives : array of shape (m,)
         The objective of :class:`TopK` on them; it never increases.
     coefs : list of m arrays of shape (n_targets, n_selected)
-        Coefficients of the features of ``supports``, in the units of the data.
+        Coefficients of the features of ``supports``, in the units of the data; one row for two
+        classes.
     intercepts : array of shape (m, n_targets)
         Intercepts, in the units of the data.
     n_features_in : int
         Number of columns of X.
     clip_limits : array of shape (2, n_features) or None
         With ``clip``, the limits of the columns; the models are of columns within them.
+    feature_names_in : array of str of shape (n_features,) or None
+        The names of the columns, if X has them.
     """
 
     ks: Index
@@ -49,6 +54,19 @@ class TopKPath:
     intercepts: Array
     n_features_in: int
     clip_limits: Array | None = None
+    feature_names_in: NDArray[Any] | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"TopKPath({self.ks[0]} to {self.ks[-1]} of {self.n_features_in} features, objective "
+            f"{self.objectives[0]:.4g} to {self.objectives[-1]:.4g})"
+        )
+
+    def feature_names(self, k: int) -> list[str]:
+        """The names of the features selected at k: x0, x1, ... where X has none."""
+        support = self.supports[self.position(k)].tolist()
+        names = self.feature_names_in
+        return [f"x{j}" if names is None else str(names[j]) for j in support]
 
     @property
     def membership(self) -> Mask:
@@ -138,6 +156,10 @@ def topk_path(
     [[2], [1, 3], [1, 2, 3]]
     >>> path.objectives.round(1)
     array([68.6, 60.9, 55.1])
+    >>> path
+    TopKPath(1 to 3 of 4 features, objective 68.62 to 55.07)
+    >>> path.feature_names(2)
+    ['x1', 'x3']
     >>> path.entered
     array([0, 2, 1, 2])
     """
@@ -163,12 +185,14 @@ def topk_path(
     seed = int(generator(random_state).integers(2**31))
     ridge = effective_alpha(alpha, prepared.loss_name)
     points = prepared.solve(ridge, prepared.largest(k_max), n_restarts=n_restarts, seed=seed)
-    return as_path(prepared, points)
+    return as_path(prepared, points, getattr(selector, "feature_names_in_", None))
 
 
-def as_path(prepared: PathProblem, points: list[PathPoint]) -> TopKPath:
+def as_path(prepared: PathProblem, points: list[PathPoint], names: Any) -> TopKPath:
     """The points of a path in the units of the data."""
     models = [prepared.model(point) for point in points]
+    if prepared.problem.targets.task == "classification":
+        models = [decision_model(*model) for model in models]
     objectives = np.array([point.objective for point in points])
     return TopKPath(
         np.array([point.k for point in points]),
@@ -178,4 +202,5 @@ def as_path(prepared: PathProblem, points: list[PathPoint]) -> TopKPath:
         np.array([intercept for _, intercept in models]),
         prepared.problem.design.shape[1],
         prepared.problem.units.limits,
+        names,
     )

@@ -90,10 +90,6 @@ class PathProblem(ABC):
     def model(self, point: PathPoint) -> tuple[Array, Array]:
         """Coefficients (n_targets x n_selected) and intercepts, in the units of the data."""
 
-    def values_model(self, point: PathPoint) -> tuple[Array, Array]:
-        """A model of values: the largest of classes is predicted, and labels above 1/2."""
-        return self.model(point)
-
     @property
     @abstractmethod
     def n_columns(self) -> int:
@@ -183,14 +179,6 @@ class LogisticPathProblem(PathProblem):
 
     def model(self, point: PathPoint) -> tuple[Array, Array]:
         return self.problem.model(*self.labels.expand(point.V, point.b), point.support)
-
-    def values_model(self, point: PathPoint) -> tuple[Array, Array]:
-        coef, intercept = self.model(point)
-        if self.problem.targets.task == "multilabel":
-            return coef, intercept + 0.5
-        if len(intercept) == 1:
-            return np.vstack([-coef, coef]), np.append(-intercept, intercept)
-        return coef, intercept
 
     @property
     def n_columns(self) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rowsparse._arrays import Array
 from rowsparse.solvers.solution import Solution, scores_with_closeness
 from rowsparse.solvers.subset.search import SearchResult
 
@@ -13,6 +14,13 @@ from rowsparse.solvers.subset.search import SearchResult
 def no_proof(objective: float) -> dict[str, Any]:
     """What is known without a proof: an objective is not negative."""
     return {"status_": "heuristic", "lower_bound_": 0.0, "gap_": objective}
+
+
+def decision_model(coef: Array, intercept: Array) -> tuple[Array, Array]:
+    """A linear model of classes with one row for two of them: the second less the first."""
+    if len(intercept) != 2:
+        return coef, intercept
+    return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
 
 
 def solution_of(result: SearchResult, certificate: dict[str, Any]) -> Solution:

@@ -23,7 +23,7 @@ from rowsparse.selectors.topk.certification import Certification
 from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
 from rowsparse.selectors.topk.logistic import solve_logistic
 from rowsparse.selectors.topk.losses import ALPHA, LOSSES, effective_alpha, effective_loss
-from rowsparse.selectors.topk.solution import no_proof, solution_of
+from rowsparse.selectors.topk.solution import decision_model, no_proof, solution_of
 from rowsparse.selectors.topk.wide_stream import fit_wide
 from rowsparse.solvers.l21.robust import robust_topk
 from rowsparse.solvers.solution import Solution
@@ -45,9 +45,10 @@ class TopK(FromMoments, LinearSelector):
     again from ``n_restarts`` changed supports, of which the best is kept. Nothing but the
     columns of X'X for the features that were ever selected is computed.
 
-    TopK is a selector and not a predictor: ``coef_`` and ``intercept_`` are the ridge
-    regression (or logistic regression) refitted on the selected features, which says how they
-    were judged. Fit a model of your own on what :meth:`transform` returns.
+    TopK is a selector: ``coef_`` and ``intercept_`` are the ridge regression (or logistic
+    regression) refitted on the selected features, which says how they were judged. To predict
+    with it take :class:`TopKClassifier` or :class:`TopKRegressor`, or fit a model of your own on
+    what :meth:`transform` returns.
 
     Parameters
     ----------
@@ -100,7 +101,8 @@ class TopK(FromMoments, LinearSelector):
     {streamed}
     {search}
     {model}
-        With the logistic loss they are those of logistic regression, for two classes one row.
+        For two classes one row, positive for the second: of the squared loss, as in
+        scikit-learn's ``RidgeClassifier``, the regression of -1 and 1.
     loss_, alpha_ : str and float
         The loss and the ridge that took effect.
     {clip_limits}
@@ -199,7 +201,9 @@ class TopK(FromMoments, LinearSelector):
         if self.clip is not None and not self.standardize:
             raise ValueError("clip is for standardised columns: set standardize=True.")
         if self.loss != "l21" and self.gamma > 0:
-            raise ValueError(f"gamma is for loss='l21': with loss={self.loss!r} use alpha.")
+            warn_user(f"gamma has no effect with loss={self.loss!r}: use alpha.")
+        if self.loss == "l21" and not isinstance(self.alpha, str) and self.alpha > 0:
+            warn_user("alpha has no effect with loss='l21': use gamma.")
         if self.loss == "l21" and self.feature_groups is not None:
             raise ValueError("feature_groups are not for loss='l21'.")
         if self.certify and (self.loss == "l21" or self.feature_groups is not None):
@@ -333,6 +337,11 @@ class TopK(FromMoments, LinearSelector):
                 f"{k} features fit {n} samples perfectly with alpha=0, and so would others: the "
                 "choice is arbitrary; take alpha > 0 or fewer features."
             )
+
+    def _set_model(self, solution: Solution, problem: LinearProblem) -> None:
+        super()._set_model(solution, problem)
+        if problem.targets.task == "classification":
+            self.coef_, self.intercept_ = decision_model(self.coef_, np.asarray(self.intercept_))
 
     def _support(self, solution: Solution, k: int, varies: Mask) -> Index:
         """The support of the search, which has constant columns if they are included."""

@@ -1,0 +1,230 @@
+"""TopK as a classifier and as a regressor: the linear model by which it selects, predicting."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import validate_data
+
+from rowsparse._arrays import Array, to_host
+from rowsparse._parameters import Allowed, OneOf
+from rowsparse.selectors.base.device import is_foreign
+from rowsparse.selectors.base.documentation import filled_docstring
+from rowsparse.selectors.topk.topk import TopK
+from rowsparse.streams.dask_partitions import is_dask
+
+__all__ = ["TopKClassifier", "TopKRegressor"]
+
+
+class _Predictor(TopK):
+    """What both share: the values of the linear model."""
+
+    @classmethod
+    def _of_model(cls, coef: Array, intercept: Any, **fitted: Any) -> Self:
+        """A fitted predictor of all columns, from its model and other fitted attributes."""
+        predictor = cls()
+        d = coef.shape[-1]
+        known = {"support_": np.ones(d, dtype=bool), "n_features_in_": d, **fitted}
+        for name, value in {"coef_": coef, "intercept_": intercept, **known}.items():
+            setattr(predictor, name, value)
+        return predictor
+
+    def _values(self, X: Any) -> Array:
+        """What the model gives, of shape (n_samples,) or (n_samples, n_targets)."""
+        support = self._get_support_mask()
+        Z: Any
+        if is_dask(X) or is_foreign(X):
+            Z = np.asarray(to_host(self.transform(X)), dtype=np.float64)
+        else:
+            dtype = [np.float64, np.float32]
+            X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=dtype)
+            Z = X[:, np.flatnonzero(support)]
+        limits = getattr(self, "clip_limits_", None)
+        if limits is not None:
+            Z = np.clip(Z.toarray() if sp.issparse(Z) else Z, *limits[:, support])
+        return np.asarray(Z @ self.coef_[..., support].T) + self.intercept_
+
+
+def _has_probabilities(classifier: TopKClassifier) -> bool:
+    return vars(classifier).get("loss_", classifier.loss) in ("auto", "logistic")
+
+
+@filled_docstring
+class TopKClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
+    """A classifier on the best k features: :class:`TopK` that predicts.
+
+    The features and the linear model of them are those of :class:`TopK`, which says how they are
+    found and what can be proven of them: with ``loss="logistic"`` logistic regression, of several
+    classes each against the rest; with ``loss="squared"`` the ridge regression of the indicators
+    of the classes, whose largest value is predicted, as in scikit-learn's ``RidgeClassifier``.
+    Of two classes the second is predicted where the model is positive. It is a selector too:
+    ``transform`` returns the selected columns.
+
+    y holds classes, of text or numbers, whatever their number; a matrix of several columns of 0
+    and 1 holds labels.
+
+    Parameters
+    ----------
+    {inherited_parameters}
+
+    Attributes
+    ----------
+    {inherited_attributes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from rowsparse import TopKClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> classifier = TopKClassifier(3, loss="logistic", certify=True, random_state=0).fit(X, y)
+    >>> classifier.get_support(indices=True), classifier.status_
+    (array([20, 21, 27]), 'optimal')
+    >>> classifier.predict_proba(X[:2]).round(2)
+    array([[0.99, 0.01],
+           [0.97, 0.03]])
+    >>> print(cross_val_score(classifier.set_params(certify=False), X, y).mean().round(2))
+    0.95
+    """
+
+    tasks: ClassVar[tuple[str, ...]] = ("classification", "multilabel")
+    allowed: ClassVar[Allowed] = {"task": OneOf(("auto", *tasks))}
+
+    def _asked_task(self, y: Any = None) -> str:
+        kind = "multiclass" if y is None else type_of_target(y, input_name="y")
+        if kind.startswith("continuous"):
+            raise ValueError(
+                "Unknown label type: y holds continuous numbers; take TopKRegressor, or make "
+                "classes of them."
+            )
+        if self.task != "auto":
+            return self.task
+        return "multilabel" if kind == "multilabel-indicator" else "classification"
+
+    def decision_function(self, X: Any) -> Array:
+        """The values of the model: for two classes those of the second, positive where likelier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        array of shape (n_samples,) for two classes, otherwise (n_samples, n_classes)
+            Of labels, those with a positive value are predicted.
+        """
+        values = self._values(X)
+        if self.task_ == "multilabel":
+            return values if self.loss_ == "logistic" else values - 0.5
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each sample, or its labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        array of shape (n_samples,), or (n_samples, n_labels)
+        """
+        values = self.decision_function(X)
+        if self.task_ == "multilabel":
+            return (values > 0).astype(np.intp)
+        chosen = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, or of each label, with the logistic loss.
+
+        Of several classes they are those of each against the rest, divided by their sum.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        values = self.decision_function(X)
+        if values.ndim == 1:
+            return np.column_stack([expit(-values), expit(values)])
+        shares = expit(values)
+        if self.task_ == "multilabel":
+            return shares
+        # Where all of them are too small for floats, the least unlikely class is certain.
+        total = shares.sum(axis=1, keepdims=True)
+        likeliest = values == values.max(axis=1, keepdims=True)
+        return np.divide(shares, total, out=likeliest.astype(np.float64), where=total > 0)
+
+    def _set_choice(self, *found: Any) -> None:
+        super()._set_choice(*found)
+        if self.task_ == "multilabel":
+            self.classes_ = np.arange(len(self.coef_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+@filled_docstring
+class TopKRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
+    """Ridge regression on the best k features: :class:`TopK` that predicts.
+
+    The features and the linear model of them are those of :class:`TopK`, which says how they are
+    found and what can be proven of them. y holds numbers, whole ones too, in one column or
+    several. It is a selector too: ``transform`` returns the selected columns.
+
+    Parameters
+    ----------
+    {inherited_parameters}
+
+    Attributes
+    ----------
+    {inherited_attributes}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from rowsparse import TopKRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> regressor = TopKRegressor(3, certify=True, random_state=0).fit(X, y)
+    >>> regressor.get_support(indices=True), regressor.status_
+    (array([2, 3, 8]), 'optimal')
+    >>> regressor.predict(X[:2]).shape
+    (2,)
+    """
+
+    tasks: ClassVar[tuple[str, ...]] = ("regression",)
+    allowed: ClassVar[Allowed] = {"task": OneOf(("auto", *tasks))}
+
+    def _asked_task(self, y: Any = None) -> str:
+        return "regression"
+
+    def predict(self, X: Any) -> Array:
+        """The numbers that the model gives.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        array of shape (n_samples,), or (n_samples, n_targets)
+        """
+        return self._values(X)
