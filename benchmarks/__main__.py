@@ -25,6 +25,8 @@ NAMES = (
     "logistic_proofs",
     "clipping",
     "losses",
+    "restarts",
+    "ridge",
     "filters",
     "relief",
     "runner",
