@@ -114,7 +114,7 @@ def test_an_entry_has_the_indentation_of_its_placeholder_and_the_tasks_of_the_cl
         supervised = False
 
     header = '        task : {"auto", "classification", "multilabel"}, default="auto"\n'
-    assert header + "            What y holds, if it is given;" in Toy.__doc__
+    assert header + '            What y holds, if it is given. "auto":' in Toy.__doc__
 
 
 def test_an_unknown_placeholder_is_an_error():

@@ -51,7 +51,10 @@ standardize : bool, default=True
 """,
     "task": """
 task : {TASKS}, default="auto"
-    What y holds{IF_GIVEN}; "auto" follows scikit-learn's ``type_of_target``.
+    What y holds{IF_GIVEN}. "auto": text, booleans and categories are classes; whole numbers
+    are if they take few values, each seen several times (at most 20 values, or 50 about
+    equally frequent ones); other numbers are numbers, and columns of 0 and 1 are labels. A
+    warning says so where it is a close call.
 """,
     "class_weight": """
 class_weight : None, "balanced" or dict, default=None
