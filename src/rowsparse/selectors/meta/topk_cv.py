@@ -32,7 +32,7 @@ from rowsparse.selectors.meta.cross_validation import (
     score_fold,
 )
 from rowsparse.selectors.meta.moments_validation import score_moments
-from rowsparse.selectors.topk.losses import ALPHA, PATH_LOSSES, effective_alpha
+from rowsparse.selectors.topk.losses import ALPHA, PATH_LOSSES
 from rowsparse.selectors.topk.path import DEFAULT_PATH_RESTARTS, as_path
 from rowsparse.selectors.topk.path_problem import (
     PathProblem,
@@ -172,7 +172,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         k_max: int | None = None,
         *,
         alpha: float | str = "auto",
-        loss: str = "squared",
+        loss: str = "auto",
         alphas: Any = None,
         cv: Any = 5,
         estimator: Any = None,
@@ -246,7 +246,7 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         whole = self._topk(1, self.alpha, seed)
         prepared = path_problem(whole, X, y, sample_weight)
-        alphas = self._candidates(prepared.loss_name)
+        alphas = self._candidates(prepared)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
@@ -277,10 +277,10 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         parts = [parts] if isinstance(parts, Moments) else list(parts)
         total = merged(parts)
-        alphas = self._candidates("squared")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        selector = self._topk(1, alphas[0], seed)
+        selector = self._topk(1, self.alpha, seed)
         prepared = moments_path_problem(selector, total)
+        alphas = self._candidates(prepared)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed)
@@ -335,8 +335,8 @@ class TopKCV(SupportMixin, BaseEstimator):  # type: ignore[misc]
             **options,
         )
 
-    def _candidates(self, loss: str) -> Array:
-        only = [effective_alpha(self.alpha, loss)]
+    def _candidates(self, prepared: PathProblem) -> Array:
+        only = [prepared.effective_alpha(self.alpha)]
         return np.array(only if self.alphas is None else self.alphas, dtype=np.float64)
 
     def _fold_scores(

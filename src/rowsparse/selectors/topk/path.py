@@ -11,7 +11,7 @@ from rowsparse._arrays import Array, Index, Mask
 from rowsparse._validation import check_choice, check_number
 from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters, generator
-from rowsparse.selectors.topk.losses import PATH_LOSSES, effective_alpha
+from rowsparse.selectors.topk.losses import PATH_LOSSES
 from rowsparse.selectors.topk.path_problem import PathProblem, path_problem
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.subset.path import PathPoint
@@ -86,7 +86,7 @@ def topk_path(
     k_max: int,
     *,
     alpha: float | str = "auto",
-    loss: str = "squared",
+    loss: str = "auto",
     include: Any = None,
     exclude: Any = None,
     feature_groups: Any = None,
@@ -161,7 +161,7 @@ def topk_path(
     check_choice("loss", loss, PATH_LOSSES)
     prepared = path_problem(selector, X, y, sample_weight)
     seed = int(generator(random_state).integers(2**31))
-    ridge = effective_alpha(alpha, prepared.loss_name)
+    ridge = prepared.effective_alpha(alpha)
     points = prepared.solve(ridge, prepared.largest(k_max), n_restarts=n_restarts, seed=seed)
     return as_path(prepared, points)
 
