@@ -24,7 +24,7 @@ from rowsparse.certificate import Proof, verify
 from rowsparse.certificate.steps import Dual
 
 X, y = load_wine(return_X_y=True)
-selector = TopK(5, certify=True, keep_proof=True, random_state=0).fit(X, y)
+selector = TopK(5, loss="squared", certify=True, keep_proof=True, random_state=0).fit(X, y)
 path = Path(tempfile.mkdtemp()) / "proof.npz"
 selector.proof_.save(path)
 print(selector.status_, "in", len(selector.proof_), "steps,", path.stat().st_size, "bytes")

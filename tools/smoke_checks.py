@@ -59,7 +59,7 @@ def fits_and_proves() -> str:
     from rowsparse import TopK
 
     X, y = digits()
-    selector = TopK(5, certify=True, random_state=0).fit(X, y)
+    selector = TopK(5, loss="squared", certify=True, random_state=0).fit(X, y)
     require(selector.get_support().sum() == 5, "TopK did not pick 5 features")
     require(selector.status_ == "optimal", f"TopK ended with {selector.status_}")
     return f"TopK picked 5 of 64 pixels, proven optimal: {selector.get_support(indices=True)}"

@@ -128,5 +128,5 @@ def test_a_class_without_a_docstring_stays_so():
 
 
 def test_other_braces_are_left_alone():
-    shown = '{"auto", "squared", "l21", "logistic"}, default="squared"'
+    shown = '{"auto", "squared", "l21", "logistic"}, default="auto"'
     assert documented(TopK, "Parameters")["loss"] == shown
