@@ -27,6 +27,7 @@ NAMES = (
     "losses",
     "restarts",
     "ridge",
+    "proof_first",
     "filters",
     "relief",
     "runner",

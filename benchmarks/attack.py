@@ -122,6 +122,7 @@ def draw(seed: int) -> Case:
     settings = _settings(rng, d, kinds)
     if np.random.default_rng([seed, 2]).random() < 0.5:
         kinds.append(_SMALL_LIMITS)
+    settings["task"] = "classification" if y.ndim == 1 and y.dtype.kind in "iu" else "auto"
     return Case(seed, X, y, weights, settings, tuple(kinds) or ("ordinary",))
 
 
@@ -146,6 +147,7 @@ def draw_logistic(seed: int) -> Case:
         if classes > 2:
             kinds.append("several classes")
     settings = case.settings | {"loss": "logistic"}
+    settings["task"] = "classification" if y.ndim == 1 else "multilabel"
     if _SMALL_LIMITS in kinds and settings["alpha"] < _LEAST_RIDGE:
         # Relaxations with hardly a ridge take minutes where they replace a few fits.
         kinds.remove(_SMALL_LIMITS)
@@ -209,6 +211,7 @@ def _settings(rng: np.random.Generator, d: int, kinds: list[str]) -> dict[str, A
         kinds.append("not standardised")
     return {
         "n_features_to_select": k,
+        "loss": "squared",
         "alpha": alpha,
         "include": include,
         "exclude": exclude,

@@ -94,12 +94,12 @@ def run(quick: bool) -> list[Table]:
         warnings.simplefilter("ignore")
         for_each(QUICK if quick else SHARED, table, _measure)
         for name, load in list(LOADERS.items())[: 1 if quick else None]:
-            _measure(_standardised(name, *load(return_X_y=True)), table)
+            _measure(standardised(name, *load(return_X_y=True)), table)
         large = large_table(LARGE[:2] if quick else LARGE)
     return [_summary(table), table, large]
 
 
-def _standardised(name: str, X: Any, y: Any) -> Data:
+def standardised(name: str, X: Any, y: Any) -> Data:
     return Data(name, StandardScaler().fit_transform(X), y, np.eye(int(y.max()) + 1)[y])
 
 

@@ -38,6 +38,7 @@ def test_the_checked_bound_is_that_of_the_fit(standardize, fit_intercept, class_
         include=[3],
         exclude=[0, 1],
         random_state=0,
+        loss="squared",
     ).fit(X, y, sample_weight=weights)
     bound = verify(X, y, selector, sample_weight=weights)
     assert selector.status_ == "optimal"
