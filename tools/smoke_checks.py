@@ -156,7 +156,7 @@ def data_frames() -> str:
     X, y = digits()
     names = [f"pixel{j}" for j in range(64)]
     for frame in (pandas.DataFrame(X, columns=names), polars.DataFrame(X, schema=names)):
-        selector = TopK(3, random_state=0).fit(frame, y)
+        selector = TopK(3, loss="squared", random_state=0).fit(frame, y)
         require(list(selector.feature_names_in_) == names, "the names of the columns are lost")
     return f"pandas and polars: {', '.join(selector.get_feature_names_out())}"
 
@@ -209,8 +209,10 @@ def row_blocks() -> str:
     pq.write_table(pa.table(columns), "digits.parquet")
     with h5py.File("digits.h5", "w") as file:
         file["X"], file["y"] = X, y.astype(float)
-    from_parquet = TopK(3, random_state=0).fit(RowBlocks.from_table("digits.parquet", "digit"))
-    from_hdf5 = TopK(3, random_state=0).fit(RowBlocks.from_hdf5("digits.h5", "y"))
+    from_parquet = TopK(3, loss="squared", random_state=0).fit(
+        RowBlocks.from_table("digits.parquet", "digit")
+    )
+    from_hdf5 = TopK(3, loss="squared", random_state=0).fit(RowBlocks.from_hdf5("digits.h5", "y"))
     return f"Parquet: {from_parquet.get_support(indices=True)}, HDF5: {from_hdf5.n_features_in_}"
 
 
@@ -221,8 +223,10 @@ def dask_collections() -> str:
     from rowsparse import TopK
 
     X, y = digits()
-    lazy = TopK(3, random_state=0).fit(da.from_array(X, chunks=(100, 64)), da.from_array(y, 100))
-    whole = TopK(3, random_state=0).fit(X, y)
+    lazy = TopK(3, loss="squared", random_state=0).fit(
+        da.from_array(X, chunks=(100, 64)), da.from_array(y, 100)
+    )
+    whole = TopK(3, loss="squared", random_state=0).fit(X, y)
     require(np.array_equal(lazy.support_, whole.support_), "dask gives another answer")
     return f"three partitions give the answer of memory: {lazy.get_support(indices=True)}"
 
