@@ -21,7 +21,7 @@ TORCH ?= torch==2.13.0
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all deep lint test-floor bench bench-field bench-watch reproduce docs dist smoke clean
+.PHONY: help demo test test-all deep lint attack test-floor bench bench-field bench-watch reproduce docs dist smoke clean
 
 help: ## show this list
 	@echo "rowsparse: pick exactly k features. Targets:"
@@ -48,6 +48,10 @@ lint: $(VENV)/.test $(VENV)/.lint ## check style and types (ruff, mypy --strict)
 	@$(BIN)/ruff format --check .
 	@echo "lint: mypy"
 	@$(BIN)/mypy
+
+attack: $(VENV)/.test ## attack the proofs for about a minute: SEED=1 MINUTES=0.12 of each kind; violations fail
+	@echo "attack: seed $(or $(SEED),0)"
+	@ROWSPARSE_SEED=$(or $(SEED),0) ROWSPARSE_MINUTES=$(or $(MINUTES),0.12) $(BIN)/python -m benchmarks.attack
 
 test-floor: $(FLOOR)/.test ## run the fast tests with the oldest supported dependencies
 	@echo "test-floor: $$($(FLOOR_BIN)/python -c 'import numpy, scipy, sklearn; print("numpy", numpy.__version__, "scipy", scipy.__version__, "scikit-learn", sklearn.__version__)')"

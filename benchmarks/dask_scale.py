@@ -87,7 +87,7 @@ def measure(client: Any, n: int, d: int, rows: int) -> tuple[TopK, dict[str, Any
         return np.sum(list(client.run(spent).values()), axis=0)
 
     before = total()
-    fitted = TopK(K, random_state=0).fit(*collections(n, d, rows))
+    fitted = TopK(K, loss="squared", random_state=0).fit(*collections(n, d, rows))
     cost, between, gathered = total() - before
     row = {"n": n, "d": d, "GiB": 8.0 * n * d / _GIB, "workers s": cost}
     return fitted, row | {"between MB": between / _MB, "gathered MB": gathered / _MB}
@@ -107,7 +107,7 @@ def compared(client: Any, size: tuple[int, int, int]) -> Table:
     n, d, rows = size
     fitted, row = measure(client, n, d, rows)
     row["peak GiB"] = max(client.run(peak_bytes).values()) / _GIB
-    other = TopK(K, random_state=0)
+    other = TopK(K, loss="squared", random_state=0)
     row["stream s"] = seconds(partial(other.fit, streamed(n, d, rows)), rounds=1)
     off = abs(fitted.objective_ - other.objective_) / other.objective_
     same = bool(np.array_equal(fitted.support_, other.support_) and off < 1e-9)

@@ -81,7 +81,9 @@ def _passes(torch: Any, size: tuple[int, int, int, int]) -> Table:
         "greedy growth": partial(_fresh, design, host_Y, k, time_limit=NO_TIME),
         "growth, row by row": partial(_row_by_row, design, host_Y, k),
         "with exchange": partial(_fresh, design, host_Y, k),
-        "TopK.fit": partial(TopK(k, alpha=0.0, n_restarts=0, random_state=0).fit, X, Y),
+        "TopK.fit": partial(
+            TopK(k, alpha=0.0, loss="squared", n_restarts=0, random_state=0).fit, X, Y
+        ),
     }
     timed = race(calls, rounds=3, budget=60.0)
     formats = {"what": "", "n x d x c": "", "k": "d", "s": ".4f", "passes a feature": ".3f"}
@@ -189,7 +191,7 @@ def _against_peers(found: dict[str, ModuleType], quick: bool) -> Table:
     Y = X[:, planted] @ rng.standard_normal((k, c)) + rng.standard_normal((n, c))
     Y -= Y.mean(axis=0)
     calls: dict[str, Call] = {
-        "TopK": lambda: TopK(k, alpha=0.0, n_restarts=0, random_state=0).fit(X, Y)
+        "TopK": lambda: TopK(k, alpha=0.0, loss="squared", n_restarts=0, random_state=0).fit(X, Y)
     }
     formats = {"what": "", "n x d x c": "", "k": "d", "s": ".2f", "found": "d"}
     table = Table("The processor, one thread, against other packages.", formats)

@@ -52,7 +52,7 @@ def in_memory(size: tuple[int, int, int]) -> Table:
     n, d, k = size
     X, y = dense_data(*size)
     product = seconds(lambda: X.T @ X)
-    fit = seconds(lambda: TopK(k, random_state=0).fit(X, y), rounds=2)
+    fit = seconds(lambda: TopK(k, loss="squared", random_state=0).fit(X, y), rounds=2)
     ratio = fit / product
     row = {"n": n, "d": d, "k": k, "X'X s": product, "fit s": fit, "ratio": ratio}
     table.rows.append(row | {VERDICT: verdict(ratio <= MOST_PRODUCTS)})
@@ -87,7 +87,7 @@ def measure_sparse(n: int, d: int, share: float, k: int) -> dict[str, Any]:
     size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     v = np.random.default_rng(0).standard_normal(n)
     product = seconds(lambda: X.T @ v)
-    fitted = TopK(k, random_state=0)
+    fitted = TopK(k, loss="squared", random_state=0)
     fit = seconds(lambda: fitted.fit(X, y), rounds=2)
     row = {"n": n, "d": d, "share": share, "k": k, "GiB": size / _GIB, "X'v s": product}
     row |= {"fit s": fit, "products": fit / product, "peak": (peak_bytes() - before) / size}
@@ -139,7 +139,7 @@ def measure_streamed(path: Path, n: int, d: int, k: int) -> dict[str, Any]:
     block = np.random.default_rng(0).standard_normal((_GROUP, d))
     product = seconds(lambda: block.T @ block) * n / _GROUP
     read = seconds(lambda: scan(path), rounds=2)
-    fitted = TopK(k, random_state=0)
+    fitted = TopK(k, loss="squared", random_state=0)
     fit = seconds(lambda: fitted.fit(RowBlocks.from_table(path, "y")), rounds=1)
     row = {"n": n, "d": d, "k": k, "scan s": read, "X'X s": product, "fit s": fit}
     row |= {"ratio": fit / (read + product), "found": int(fitted.support_[:k].sum())}
@@ -147,7 +147,7 @@ def measure_streamed(path: Path, n: int, d: int, k: int) -> dict[str, Any]:
 
 
 def streamed_peak(path: Path, k: int) -> int:
-    TopK(k, random_state=0).fit(RowBlocks.from_table(path, "y"))
+    TopK(k, loss="squared", random_state=0).fit(RowBlocks.from_table(path, "y"))
     return peak_bytes()
 
 

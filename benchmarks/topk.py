@@ -15,10 +15,10 @@ from benchmarks.certificate import Array
 from benchmarks.data import Data, load
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import Timed, race, race_again
-from rowsparse import TopK
 from rowsparse._deadline import Deadline
 from rowsparse.datasets import MissingDataError
 from rowsparse.design import Design, make_design
+from rowsparse.selectors.topk.losses import DEFAULT_RESTARTS as LOSS_RESTARTS
 from rowsparse.solvers.solution import Monitor, silent
 from rowsparse.solvers.sparse.cdlsr import cdlsr
 from rowsparse.solvers.subset.search import SearchResult, search
@@ -39,7 +39,7 @@ BRISK = 0.02
 # Objectives closer than this share of ||Y||^2 are equal.
 SAME = 1e-10
 
-DEFAULT_RESTARTS = TopK().n_restarts
+DEFAULT_RESTARTS = LOSS_RESTARTS["squared"]
 OURS, PLAIN = "ours", "no restarts"
 GREEDY, BEAMED, ABESS, CDLSR = "fastcan", f"beam {BEAM}", "abess", "CD-LSR"
 PEERS = (GREEDY, BEAMED, ABESS, CDLSR)

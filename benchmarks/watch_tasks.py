@@ -36,14 +36,18 @@ def tasks() -> dict[str, Task]:
     tall = rng.standard_normal((20_000, 50))
     tall_y = tall[:, :5].sum(axis=1) + rng.standard_normal(20_000)
     return {
-        "TopK, squared loss, 1797 x 64": lambda: rs.TopK(10, random_state=0).fit(X, y),
-        "TopK, squared loss, 100 x 2000": lambda: rs.TopK(10, random_state=0).fit(wide, wide_y),
+        "TopK, squared loss, 1797 x 64": lambda: rs.TopK(10, loss="squared", random_state=0).fit(
+            X, y
+        ),
+        "TopK, squared loss, 100 x 2000": lambda: rs.TopK(10, loss="squared", random_state=0).fit(
+            wide, wide_y
+        ),
         "TopK, logistic loss, 600 x 64": lambda: rs.TopK(5, loss="logistic", random_state=0).fit(
             X[:600], y[:600] % 2
         ),
-        "TopK, proof, 300 x 64": lambda: rs.TopK(5, certify=True, random_state=0).fit(
-            X[:300], y[:300]
-        ),
+        "TopK, proof, 300 x 64": lambda: rs.TopK(
+            5, loss="squared", certify=True, random_state=0
+        ).fit(X[:300], y[:300]),
         "RFS, 100 x 2000": lambda: rs.RFS(10).fit(wide, wide_y),
         "MTFS, 1797 x 64": lambda: rs.MTFS(10).fit(X, y),
         "ReliefF, 1797 x 64": lambda: rs.ReliefF(10).fit(X, y),

@@ -54,7 +54,7 @@ for name, selector in panels.items():
 # ------------------------
 # There are 1.6e16 choices of six genes. ``certify=True`` proves that none of them has a lower
 # objective than the one that was found.
-proven = TopK(6, certify=True, random_state=0).fit(X, y)
+proven = TopK(6, loss="squared", certify=True, random_state=0).fit(X, y)
 print(proven.status_, "after", proven.n_nodes_, "subproblems")
 
 # %%

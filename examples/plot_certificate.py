@@ -20,7 +20,8 @@ from rowsparse.plotting import CertificateDisplay
 
 X, y = load_digits(return_X_y=True)
 selectors = {
-    alpha: TopK(8, alpha=alpha, certify=True, random_state=0).fit(X, y) for alpha in (0.5, 2.0)
+    alpha: TopK(8, loss="squared", alpha=alpha, certify=True, random_state=0).fit(X, y)
+    for alpha in (0.5, 2.0)
 }
 for alpha, selector in selectors.items():
     print(f"alpha={alpha}: {selector.status_} after {selector.n_nodes_} subproblems")

@@ -35,8 +35,8 @@ X[:, 8:11] += np.array([0.0, 0.0, 2.0])[y][:, None]
 # Balanced accuracy is the mean of the shares of each class that are recognised.
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
 selectors = {
-    "every sample alike": TopK(8, random_state=0),
-    'class_weight="balanced"': TopK(8, class_weight="balanced", random_state=0),
+    "every sample alike": TopK(8, loss="squared", random_state=0),
+    'class_weight="balanced"': TopK(8, loss="squared", class_weight="balanced", random_state=0),
 }
 predicted = {}
 for name, selector in selectors.items():

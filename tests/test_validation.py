@@ -158,7 +158,6 @@ BAD_Y: dict[str, tuple[str, Any]] = {
     "no columns": (r"^y must have one dimension, or two", np.zeros((N, 0))),
     "complex": (r"y must hold labels or real numbers", Y + 1j),
     "mixed": (r"^Unknown label type: y must hold", np.array(["a", 1] * 12, dtype=object)),
-    "integer matrix": (r"^y has 2 columns of integers", np.column_stack([Y, Y])),
     "ragged": (r"^y: ", [[1], [1, 2]] * 12),
 }
 

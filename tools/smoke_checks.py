@@ -59,7 +59,7 @@ def fits_and_proves() -> str:
     from rowsparse import TopK
 
     X, y = digits()
-    selector = TopK(5, certify=True, random_state=0).fit(X, y)
+    selector = TopK(5, loss="squared", certify=True, random_state=0).fit(X, y)
     require(selector.get_support().sum() == 5, "TopK did not pick 5 features")
     require(selector.status_ == "optimal", f"TopK ended with {selector.status_}")
     return f"TopK picked 5 of 64 pixels, proven optimal: {selector.get_support(indices=True)}"
@@ -156,7 +156,7 @@ def data_frames() -> str:
     X, y = digits()
     names = [f"pixel{j}" for j in range(64)]
     for frame in (pandas.DataFrame(X, columns=names), polars.DataFrame(X, schema=names)):
-        selector = TopK(3, random_state=0).fit(frame, y)
+        selector = TopK(3, loss="squared", random_state=0).fit(frame, y)
         require(list(selector.feature_names_in_) == names, "the names of the columns are lost")
     return f"pandas and polars: {', '.join(selector.get_feature_names_out())}"
 
@@ -178,6 +178,18 @@ def delimited_and_arrow_tables() -> str:
     frame = polars.read_csv(table("digits.csv"))
     frame.write_parquet("digits.parquet")
     return "; ".join(selects_from(Path(f"digits.{kind}")) for kind in ("csv", "parquet"))
+
+
+def exact_proof() -> str:
+    from rowsparse import TopK
+    from rowsparse.certificate import verify
+
+    X, y = digits()
+    few = X[:60, 18:24], y[:60] > 4
+    selector = TopK(2, loss="logistic", certify=True, random_state=0).fit(*few)
+    checked = verify(*few, selector, exact=True)
+    require(checked.gap <= 1e-6, f"the exact bound leaves a gap of {checked.gap}")
+    return f"a proof was checked in exact arithmetic: {checked.bound:.6f}"
 
 
 def excel_tables() -> str:
@@ -209,8 +221,10 @@ def row_blocks() -> str:
     pq.write_table(pa.table(columns), "digits.parquet")
     with h5py.File("digits.h5", "w") as file:
         file["X"], file["y"] = X, y.astype(float)
-    from_parquet = TopK(3, random_state=0).fit(RowBlocks.from_table("digits.parquet", "digit"))
-    from_hdf5 = TopK(3, random_state=0).fit(RowBlocks.from_hdf5("digits.h5", "y"))
+    from_parquet = TopK(3, loss="squared", random_state=0).fit(
+        RowBlocks.from_table("digits.parquet", "digit")
+    )
+    from_hdf5 = TopK(3, loss="squared", random_state=0).fit(RowBlocks.from_hdf5("digits.h5", "y"))
     return f"Parquet: {from_parquet.get_support(indices=True)}, HDF5: {from_hdf5.n_features_in_}"
 
 
@@ -221,8 +235,10 @@ def dask_collections() -> str:
     from rowsparse import TopK
 
     X, y = digits()
-    lazy = TopK(3, random_state=0).fit(da.from_array(X, chunks=(100, 64)), da.from_array(y, 100))
-    whole = TopK(3, random_state=0).fit(X, y)
+    lazy = TopK(3, loss="squared", random_state=0).fit(
+        da.from_array(X, chunks=(100, 64)), da.from_array(y, 100)
+    )
+    whole = TopK(3, loss="squared", random_state=0).fit(X, y)
     require(np.array_equal(lazy.support_, whole.support_), "dask gives another answer")
     return f"three partitions give the answer of memory: {lazy.get_support(indices=True)}"
 
@@ -249,7 +265,15 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "dask": (dask_collections,),
     "bio": (annotated_tables,),
     "excel": (excel_tables,),
-    "all": (row_blocks, dask_collections, excel_tables, command_selects, demonstration),
+    "exact": (exact_proof,),
+    "all": (
+        row_blocks,
+        dask_collections,
+        excel_tables,
+        exact_proof,
+        command_selects,
+        demonstration,
+    ),
     "deep": (network,),
 }
 

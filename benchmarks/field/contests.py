@@ -46,8 +46,8 @@ def subset_contest(case: Case, problem: Problem) -> Contest:
         return {"objective": refitted(X, Y, support), "support": support}
 
     ours = {
-        TOPK: TopK(k, alpha=0.0, random_state=0, **AS_GIVEN),
-        PLAIN: TopK(k, alpha=0.0, n_restarts=0, random_state=0, **AS_GIVEN),
+        TOPK: TopK(k, alpha=0.0, loss="squared", random_state=0, **AS_GIVEN),
+        PLAIN: TopK(k, alpha=0.0, loss="squared", n_restarts=0, random_state=0, **AS_GIVEN),
         "CD-LSR": CDLSR(k, random_state=0, **AS_GIVEN),
     }
     if case.method in ours:

@@ -109,6 +109,7 @@ def _topk(setting: Setting, limit: float, report: Any) -> Callable[[], Answer]:
     selector = TopK(
         setting.k,
         alpha=setting.ridge / len(setting.X),
+        loss="squared",
         certify=True,
         gap_tol=GAP_TOL,
         time_limit=limit,

@@ -28,14 +28,15 @@ __all__ = ["METHODS", "N_PIXELS", "DigitsDemo", "DigitsRow", "check_k", "run_dig
 N_PIXELS = 64
 
 #: The rows shown, in the order of their papers: name in the registry and parameters. The
-#: objective shown is least squares without a ridge, which TopK minimises with alpha = 0 only.
+#: objective shown is least squares without a ridge, which TopK minimises with the squared loss and
+#: alpha = 0 only; its default for classes is the logistic loss.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "RFS": ("rfs", {}),
     "RPFS": ("rpfs", {}),
     "LpInf": ("lpinf", {}),
     "NmAPG": ("nmapg", {}),
     "CDLSR": ("cdlsr", {}),
-    "TopK, α=0": ("topk", {"alpha": 0.0}),
+    "TopK, α=0": ("topk", {"alpha": 0.0, "loss": "squared"}),
     "TopK": ("topk", {}),
 }
 

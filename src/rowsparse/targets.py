@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -10,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from rowsparse._arrays import Array, to_host
@@ -23,14 +23,14 @@ from rowsparse._validation import (
 from rowsparse.design import power_of_two_unit
 
 TASKS = ("auto", "classification", "multilabel", "regression")
-_TASK_OF_TYPE = {
-    "binary": "classification",
-    "multiclass": "classification",
-    "multilabel-indicator": "multilabel",
-    "continuous": "regression",
-    "continuous-multioutput": "regression",
-}
-
+# Whole numbers of at most FEW different values may be classes, more of them, up to MANY, only if
+# all are about equally frequent.
+FEW, MANY = 20, 50
+# Shares of values seen once: up to the first, few whole numbers are classes; up to the second, it
+# is a close call.
+_SEEN_ONCE = (1 / 3, 1 / 2)
+# Of more than a few classes, each is seen at least this share of the mean count.
+_EVEN = 1 / 3
 
 # Sample weights that sum to less than this, or to more than its inverse, are refused.
 _LEAST_TOTAL = 1e-100
@@ -55,6 +55,8 @@ class Targets:
         1, or the power of two by which numbers of an extreme magnitude were divided.
     single_output : bool
         Whether y was one-dimensional and holds numbers.
+    doubt : str or None
+        A sentence for a warning, where the task was guessed and it was a close call.
     """
 
     Y: Array
@@ -62,9 +64,41 @@ class Targets:
     classes: NDArray[Any] | None
     unit: float
     single_output: bool = False
+    doubt: str | None = None
 
 
-def encode_targets(y: NDArray[Any], task: str) -> Targets:
+@dataclass(frozen=True)
+class Guess:
+    """What y holds by the look of it.
+
+    Attributes
+    ----------
+    task : {"classification", "multilabel", "regression"}
+        What it is taken for.
+    close : bool
+        Whether another task is nearly as likely.
+    n_values : int
+        How many different whole numbers it holds, 0 for anything else than one column of them.
+    """
+
+    task: str
+    close: bool = False
+    n_values: int = 0
+
+    @property
+    def doubt(self) -> str | None:
+        """A sentence for a warning, in a close call."""
+        if not self.close:
+            return None
+        taken = "classes" if self.task == "classification" else "numbers"
+        what = f"{self.n_values} different whole numbers" if self.n_values else "whole numbers"
+        return (
+            f"y holds {what}, taken as {taken}: pass task='classification' or task='regression' "
+            "to say what they are."
+        )
+
+
+def encode_targets(y: NDArray[Any], task: str, possible: Collection[str] = TASKS[1:]) -> Targets:
     """Turn y into a target matrix.
 
     Parameters
@@ -72,7 +106,9 @@ def encode_targets(y: NDArray[Any], task: str) -> Targets:
     y : array of shape (n,) or (n, c)
         Class labels of any kind, 0/1 label indicators, or numbers.
     task : {"auto", "classification", "multilabel", "regression"}
-        What y is; "auto" follows :func:`sklearn.utils.multiclass.type_of_target`.
+        What y is; "auto" takes what :func:`guess_task` says.
+    possible : collection of str
+        The tasks that "auto" may stand for.
 
     Examples
     --------
@@ -82,7 +118,11 @@ def encode_targets(y: NDArray[Any], task: str) -> Targets:
            [0., 1.]])
     """
     check_choice("task", task, TASKS)
-    task = resolve_task(y, task)
+    guess = guess_task(y, possible) if task == "auto" else Guess(task)
+    return replace(_encoded(y, guess.task), doubt=guess.doubt)
+
+
+def _encoded(y: NDArray[Any], task: str) -> Targets:
     if task == "classification":
         labels = column_or_1d(y, warn=True)
         try:
@@ -161,28 +201,82 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def resolve_task(y: NDArray[Any], task: str) -> str:
-    """The task, guessed from y if it is "auto"."""
+def declared_task(y: Any, task: str) -> str:
+    """The task; "auto" is "classification" if y, as the user gave it, is of a categorical type."""
     if task != "auto":
         return task
-    try:
-        with np.errstate(invalid="ignore"):
-            kind = type_of_target(y, input_name="y")
-    except TypeError:
-        kind = "unknown"
-    if kind == "unknown":
-        raise ValueError(_UNKNOWN_LABELS)
-    if kind not in _TASK_OF_TYPE and y.dtype.kind not in "biuf":
+    kinds = [y.dtype] if hasattr(y, "dtype") else list(getattr(y, "dtypes", ()))
+    categorical = any(getattr(kind, "categories", None) is not None for kind in kinds)
+    return "classification" if categorical else task
+
+
+def guess_task(y: NDArray[Any], possible: Collection[str] = TASKS[1:]) -> Guess:
+    """What y holds: one rule for all of the library.
+
+    Text and booleans are classes. Whole numbers, integers or floats, are classes if that is
+    plausible: there are two different ones; or at most 20, of which at most a third are seen
+    only once; or at most 50, each of them seen twice or more and no less than a third of the mean
+    count. All other numbers are numbers. Several columns are labels if they hold nothing but 0
+    and 1, and numbers otherwise.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, c)
+        Without missing values.
+    possible : collection of str
+        The tasks in question: whole numbers are classes, or numbers, if they cannot be the other.
+
+    Examples
+    --------
+    >>> guess_task(np.array([0.0, 1.0, 2.0, 0.0, 1.0, 2.0])).task
+    'classification'
+    >>> guess_task(np.arange(100)).task
+    'regression'
+    """
+    if y.ndim == 2 and y.shape[1] > 1:
+        return _guess_columns(y)
+    values = y.ravel()
+    if values.dtype.kind not in "iuf":
+        if values.dtype.kind == "O" and not all(isinstance(v, str) for v in values):
+            raise ValueError(_UNKNOWN_LABELS)
+        return Guess("classification")
+    if not _are_whole(values):
+        return Guess("regression")
+    guess = guess_from_counts(np.unique(values, return_counts=True)[1])
+    if len({"classification", "regression"} & set(possible)) == 1:
+        task = "classification" if "classification" in possible else "regression"
+        return Guess(task, n_values=guess.n_values)
+    return guess
+
+
+def guess_from_counts(counts: NDArray[Any]) -> Guess:
+    """Whether whole numbers are classes, from how often each of them is seen."""
+    different = counts.size
+    if different <= 2:
+        return Guess("classification", n_values=different)
+    if different <= FEW:
+        once = float(np.mean(counts <= 1))
+        classes, close = once <= _SEEN_ONCE[0], 0 < once <= _SEEN_ONCE[1]
+    else:
+        close = bool(different <= MANY and counts.min() >= 2)
+        classes = bool(close and counts.min() >= _EVEN * counts.mean())
+    return Guess("classification" if classes else "regression", close, different)
+
+
+def _guess_columns(y: NDArray[Any]) -> Guess:
+    if y.dtype.kind not in "biuf":
         raise ValueError(
-            f"y has {y.shape[1]} columns of text: fit one column of classes at a time, or make "
-            "label indicators of 0 and 1."
+            f"y has {y.shape[1]} columns of text: fit one column of classes at a time, or pass 0/1 "
+            "label indicators."
         )
-    if kind not in _TASK_OF_TYPE:
-        raise ValueError(
-            f"y has {y.shape[1]} columns of integers, which may be classes or numbers: pass "
-            "task='regression' for numbers, or fit one column of classes at a time."
-        )
-    return _TASK_OF_TYPE[kind]
+    if np.isin(y, (0, 1)).all():
+        return Guess("multilabel")
+    columns = [guess_task(column) for column in y.T]
+    return Guess("regression", close=all(guess.task == "classification" for guess in columns))
+
+
+def _are_whole(values: NDArray[Any]) -> bool:
+    return values.dtype.kind != "f" or bool(np.all(values == np.floor(values)))
 
 
 def as_numbers(y: NDArray[Any]) -> Array:

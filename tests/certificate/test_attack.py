@@ -184,7 +184,9 @@ def test_nothing_but_constant_columns_to_choose_from():
     X = np.array([[1.0, 0.3], [1.0, -0.2], [1.0, 0.5], [1.0, 0.1]])
     y = np.array([0, 1, 1, 0])
     with pytest.warns(UserWarning, match="constant"):
-        selector = TopK(1, alpha=0, exclude=[1], certify=True, random_state=0).fit(X, y)
+        selector = TopK(1, alpha=0, loss="squared", exclude=[1], certify=True, random_state=0).fit(
+            X, y
+        )
     assert selector.status_ == "optimal"
     assert float(verify(X, y, selector)) == pytest.approx(2.0)
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rowsparse import TopK
 from rowsparse.cli.options import PathOptions, SelectOptions
-from rowsparse.selectors.topk.losses import DEFAULT_ALPHAS
+from rowsparse.selectors.topk.losses import DEFAULT_ALPHAS, DEFAULT_RESTARTS
 
 from .commands import QUICK, invoke, result_of, select
 
@@ -68,8 +67,8 @@ def test_settings_are_those_that_took_effect(data: Path, monkeypatch: pytest.Mon
     result = result_of(Path("table-select"))
     settings = result["settings"]
     assert None not in settings.values()
-    assert (settings["loss"], settings["alpha"]) == ("squared", DEFAULT_ALPHAS["squared"])
-    assert settings["n_restarts"] == TopK().n_restarts
+    assert (settings["loss"], settings["alpha"]) == ("logistic", DEFAULT_ALPHAS["logistic"])
+    assert settings["n_restarts"] == DEFAULT_RESTARTS["logistic"]
     assert settings["time_limit"] == 10.0
     assert settings["stability"] == 20
     assert settings["task"] == "classification"
@@ -77,7 +76,7 @@ def test_settings_are_those_that_took_effect(data: Path, monkeypatch: pytest.Mon
     assert abs(datetime.now(UTC) - datetime.fromisoformat(result["date"])) < timedelta(minutes=5)
     assert invoke("path", data, "-t", "outcome", "--k-max", "2", "--out", "here").exit_code == 0
     along = result_of(Path("here"))
-    assert along["settings"]["alpha"] == DEFAULT_ALPHAS["squared"]
+    assert along["settings"]["alpha"] == DEFAULT_ALPHAS["logistic"]
     assert "time_limit" not in along["settings"]
     assert along["command"].endswith("--out here")
     assert invoke("compare", data, "-t", "outcome", "-k", "2", "--cv", "2", "-q").exit_code == 0

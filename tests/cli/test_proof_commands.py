@@ -37,6 +37,8 @@ def proof(wine: Path) -> Path:
         "-k",
         "3",
         "--certify",
+        "--loss",
+        "squared",
         "--proof",
         str(path),
         "--task",

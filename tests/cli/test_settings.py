@@ -95,7 +95,7 @@ def test_warnings_of_selectors_name_flags(data: Path) -> None:
     numbers = np.random.default_rng(0).standard_normal((12, 40))
     table = pl.DataFrame({f"g{j}": numbers[:, j] for j in range(40)})
     table.with_columns(outcome=pl.Series(["a", "b"] * 6)).write_csv(data)
-    done = select(data, "-k", "12", "--alpha", "0", "--no-report")
+    done = select(data, "-k", "12", "--alpha", "0", "--loss", "squared", "--no-report")
     assert done.exit_code == 0
     assert "12 features fit 12 samples perfectly with --alpha 0" in done.stderr
     assert "take --alpha above 0 or fewer features." in done.stderr

@@ -420,7 +420,8 @@ def test_a_process_that_is_stopped_leaves_nothing(
     X = rng.standard_normal((60, 400))
     np.savez(tmp_path / "hard.npz", X=X, y=rng.integers(0, 3, 60))
     arguments = ["rowsparse", "select", str(tmp_path / "hard.npz"), "-k", "15", "--certify"]
-    arguments += ["--time-limit", "300", "--alpha", "0.05", "--out", str(tmp_path / "out")]
+    arguments += ["--time-limit", "300", "--alpha", "0.05", "--loss", "squared"]
+    arguments += ["--out", str(tmp_path / "out")]
     script = (
         "import sys; from rowsparse import TopK, cli; fit = TopK.fit\n"
         "def announced(*args): print('begun', flush=True); return fit(*args)\n"

@@ -100,7 +100,7 @@ def test_a_distant_clip_changes_nothing():
 
 def test_the_limits_are_standard_deviations_from_the_mean_and_infinite_for_constants():
     moments = ColumnMoments(*np.array([[1.0, 5.0], [0.0, 0.0], [2.0, 0.0], [3.0, 5.0]]))
-    limits = clip_limits(moments, 3.0, np.dtype("float64"))
+    limits = clip_limits(moments, 3.0)
     np.testing.assert_array_equal(limits, [[-5.0, -np.inf], [7.0, np.inf]])
 
 

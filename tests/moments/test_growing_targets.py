@@ -33,6 +33,7 @@ def test_numbers_and_labels_are_taken_as_they_are() -> None:
     [
         ([1, 2], [1.5, 2.5], "pass task='regression'"),
         ([1, 2], ["a", "b"], "of one kind"),
+        ([1, 2], list(range(60)), "or task='classification' if all of them are classes"),
         ([[0.5, 1.5], [2.5, 1.0]], [[0.5], [1.5]], "y has 1 columns"),
         ([[0, 1], [1, 0]], [[0, 2], [1, 0]], "only 0 and 1"),
     ],
@@ -41,6 +42,23 @@ def test_a_block_of_another_kind_is_refused(first: object, second: object, messa
     columns = GrowingTargets.of(np.array(first), "auto")
     with pytest.raises(ValueError, match=message):
         columns.encoded(np.array(second))
+
+
+def test_whole_numbers_of_a_first_block_are_classes_if_they_are_few() -> None:
+    for y, task in ((np.arange(20), "classification"), (np.arange(21), "regression")):
+        assert GrowingTargets.of(y, "auto").task == task
+    few, _ = GrowingTargets.of(np.arange(5), "auto").encoded(np.arange(49.0))
+    assert few.width == 49
+    given, _ = GrowingTargets.of(np.arange(5), "classification").encoded(np.arange(200))
+    assert given.width == 200
+
+
+def test_a_close_guess_is_told_from_all_blocks() -> None:
+    columns = GrowingTargets.of(np.arange(5), "auto")
+    assert columns.doubt(np.full(5, 9.0)) is None
+    for counts in ([1.0, 9.0, 9.0, 9.0, 9.0], [1.0, 1.0, 1.0, 1.0, 9.0]):
+        assert "5 different whole numbers, taken as classes" in str(columns.doubt(np.array(counts)))
+    assert GrowingTargets.of(np.arange(5), "classification").doubt(np.ones(5)) is None
 
 
 def test_columns_of_other_tasks_are_not_united() -> None:

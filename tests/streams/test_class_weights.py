@@ -28,7 +28,9 @@ def test_weights_are_those_of_all_samples(class_weight: Any, given: Any) -> None
     assert blocks.n_passes == weighted.n_passes == 2
 
 
-@pytest.mark.parametrize("selector", [TopK(2, random_state=0), FStatistic(2), RidgeRanking(2)])
+@pytest.mark.parametrize(
+    "selector", [TopK(2, random_state=0, loss="squared"), FStatistic(2), RidgeRanking(2)]
+)
 @pytest.mark.parametrize("class_weight", ["balanced", {"a": 0.2, "c": 3.0}])
 def test_a_streamed_fit_with_class_weights_equals_that_in_memory(
     selector: Any, class_weight: Any
@@ -44,7 +46,7 @@ def test_a_streamed_fit_with_class_weights_equals_that_in_memory(
 @pytest.mark.parametrize("split", [None, 2])
 def test_dask_collections_have_them_too(split: int | None) -> None:
     da = pytest.importorskip("dask.array")
-    selector = TopK(2, class_weight="balanced", random_state=0)
+    selector = TopK(2, class_weight="balanced", random_state=0, loss="squared")
     expected = selector.fit(X, y, W).scores_
     lazy = da.from_array(X, chunks=(20, split or 5))
     weights = da.from_array(W, chunks=30)

@@ -81,7 +81,8 @@ def assert_same(found: Any, expected: Any, rtol: float = 1e-8) -> None:
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_method_on_chunks_along_both_axes(name: str, weighted: bool) -> None:
-    options = {"random_state": 0} if selector_info(name).random else {}
+    options: dict[str, Any] = {"random_state": 0} if selector_info(name).random else {}
+    options |= {"loss": "squared"} if name == "topk" else {}
     w = WEIGHTS if weighted else None
     selector = get_selector(name, 3, **options).fit(*arrays(CLASSES), w)
     expected = get_selector(name, 3, **options).fit(X, CLASSES, w)
@@ -92,8 +93,8 @@ def test_every_method_on_chunks_along_both_axes(name: str, weighted: bool) -> No
 
 def test_frames_with_names_and_late_classes_that_are_text() -> None:
     labels = np.array(["a", "b", "late"], dtype=object)[CLASSES]
-    found = TopK(3, random_state=0).fit(*frames(labels))
-    assert_same(found, TopK(3, random_state=0).fit(X, labels))
+    found = TopK(3, random_state=0, loss="squared").fit(*frames(labels))
+    assert_same(found, TopK(3, random_state=0, loss="squared").fit(X, labels))
     assert found.feature_names_in_.tolist() == NAMES
     assert found.classes_.tolist() == ["a", "b", "late"]
 
@@ -141,17 +142,21 @@ def test_the_path_and_the_choice_of_k_and_stability_are_those_of_a_stream() -> N
     streamed = RowBlocks.from_arrays(X, CLASSES, rows=50)
     lazy, labels = arrays(CLASSES)
     path, expected = (
-        topk_path(*data, 4, random_state=0) for data in ((lazy, labels), (X, CLASSES))
+        topk_path(*data, 4, random_state=0, loss="squared")
+        for data in ((lazy, labels), (X, CLASSES))
     )
     np.testing.assert_allclose(path.objectives, expected.objectives)
     chosen, known = (
-        TopKCV(k_max=4, random_state=0).fit(*data) for data in ((lazy, labels), (streamed,))
+        TopKCV(k_max=4, random_state=0, loss="squared").fit(*data)
+        for data in ((lazy, labels), (streamed,))
     )
     assert_same(chosen, known)
     scores = [found.cv_results_["mean_test_score"] for found in (chosen, known)]
     np.testing.assert_allclose(*scores)
     stable = [
-        StabilitySelection(TopK(2), n_subsamples=10, random_state=0).fit(*data).frequencies_
+        StabilitySelection(TopK(2, loss="squared"), n_subsamples=10, random_state=0)
+        .fit(*data)
+        .frequencies_
         for data in ((lazy, labels), (streamed,))
     ]
     np.testing.assert_array_equal(*stable)

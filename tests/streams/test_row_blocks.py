@@ -29,8 +29,8 @@ def test_arrays_by_slices_give_the_answer_of_all_samples(kind: str, tmp_path: Pa
         stored = np.load(tmp_path / "X.npy", mmap_mode="r")
     w = rng.random(100) + 0.1
     blocks = RowBlocks.from_arrays(stored, CLASSES, w, rows=30)
-    found = TopK(3, random_state=0).fit(blocks)
-    expected = TopK(3, random_state=0).fit(X, CLASSES, w)
+    found = TopK(3, random_state=0, loss="squared").fit(blocks)
+    expected = TopK(3, random_state=0, loss="squared").fit(X, CLASSES, w)
     np.testing.assert_array_equal(found.support_, expected.support_)
     np.testing.assert_allclose(found.objective_, expected.objective_)
     assert (found.n_passes_, blocks.n_blocks) == (1, 4)

@@ -17,7 +17,7 @@ rng = np.random.default_rng(0)
 FRAME = pd.DataFrame(rng.standard_normal((90, 6)), columns=list("abcdef"))
 FRAME["y"] = np.where(FRAME.a + FRAME.b > 0, "yes", "no")
 FRAME["w"] = rng.random(90) + 0.1
-EXPECTED = TopK(2, random_state=0).fit(FRAME[list("abcdef")], FRAME.y, FRAME.w)
+EXPECTED = TopK(2, random_state=0, loss="squared").fit(FRAME[list("abcdef")], FRAME.y, FRAME.w)
 
 
 @pytest.mark.parametrize("form", ["parquet", "feather", "folder"])
@@ -33,7 +33,7 @@ def test_files_give_the_answer_of_the_whole_table(form: str, tmp_path: Path) -> 
             FRAME[i * 30 : i * 30 + 30].to_parquet(path / f"part{i}.parquet")
     blocks = RowBlocks.from_table(path, "y", sample_weight="w", rows=25)
     assert blocks.n_blocks == {"parquet": 4, "feather": 4, "folder": 6}[form]
-    found = TopK(2, random_state=0).fit(blocks)
+    found = TopK(2, random_state=0, loss="squared").fit(blocks)
     assert found.get_feature_names_out().tolist() == EXPECTED.get_feature_names_out().tolist()
     np.testing.assert_allclose(found.objective_, EXPECTED.objective_)
 

@@ -34,7 +34,7 @@ def path(tmp_path: Path) -> Path:
 def test_the_features_are_those_of_the_table_in_memory(path: Path, target: str) -> None:
     reading = TableSettings(target=target, drop="text,y,kind".replace(f"{target}", "c0"))
     told: list[tuple[str, float | None]] = []
-    settings = SelectSettings(k=3, exclude="c1", cv=3)
+    settings = SelectSettings(k=3, exclude="c1", cv=3, loss="squared")
     found = select_streamed(path, reading, settings, progress=lambda *a: told.append(a))  # type: ignore[arg-type]
     result = found.completed(select(found.table, found.settings))
     assert np.isnan(result.baseline_score)
@@ -71,6 +71,7 @@ def test_the_number_of_features_comes_from_the_same_pass(
     [
         ({"target": "y", "impute": "mean"}, {}, "needs the whole table"),
         ({"target": "y"}, {"certify": True}, "needs the whole table"),
+        ({"target": "y"}, {"loss": "logistic"}, "needs the whole table"),
         ({"target": "y"}, {"method": "rfs"}, "is selected from with"),
         ({}, {}, "is needed: the column to predict"),
         ({"target": "y", "drop": "c*"}, {}, "no columns of numbers"),

@@ -38,7 +38,7 @@ def test_several_numbers_are_regression(tmp_path: Path) -> None:
     ("values", "task"),
     [
         (np.arange(N) % 3, "classification"),
-        (np.arange(N) % 40, "regression"),
+        (np.arange(N), "regression"),
         ((np.arange(N) % 2).astype(float), "classification"),
         (np.linspace(0, 1, N), "regression"),
         (np.arange(N) % 2 == 0, "classification"),
@@ -52,6 +52,13 @@ def test_what_one_target_is(values: np.ndarray, task: str, tmp_path: Path) -> No
     assert read(path, "goal", task="classification").task == "classification"
     if task == "classification" and len(set(values.tolist())) > 2:
         assert "taken as classes" in table.notes[0]
+
+
+def test_numbers_that_may_be_classes_are_noted(tmp_path: Path) -> None:
+    path = csv(tmp_path / "a.csv", frame(goal=np.r_[np.arange(3), np.arange(2, N - 1) % 3 + 2]))
+    table = read(path, "goal")
+    assert table.task == "regression"
+    assert "5 different whole numbers, taken as numbers (task='classification'" in table.notes[0]
 
 
 def test_a_name_with_a_comma_is_found_whole() -> None:

@@ -8,7 +8,7 @@ integers z', w, y' times a unit each:
 In terms of v' the objective is g t^2 (t = 1 for the logistic loss) times that of the same problem
 for z', w and y', with the penalties
 
-    c_j = alpha sum_i w_i z'_ij^2   or, if columns are not standardised,   alpha sum_i w_i / unit_j^2.
+    c_j = alpha sum_i w_i z'_ij^2    (alpha sum_i w_i / unit_j^2 if columns are not standardised).
 
 Its squared loss needs rational numbers only. What has roots, exponentials or logarithms (``clip``
 and the logistic loss) is computed with balls: a ball contains the number that is meant, and its
@@ -49,7 +49,7 @@ _MOST_CHOICES = 2**20
 # Bits of balls at first and at most, and the width of a bound, as a share of it, that is narrow.
 _BITS, _MOST_BITS, _NARROW = 128, 1024, Fraction(1, 10**12)
 # Binary places of matrices that are rounded to integers.
-_PLACES = 100
+_PLACES = 128
 
 
 def exact_bound(table: Table, proof: Proof) -> float:
@@ -114,14 +114,6 @@ def _floor(x: Number, places: int) -> int:
         return int(x << places if places >= 0 else x >> -places)
     top, bottom = _ratio(_lower(x))
     return (top << places) // bottom if places >= 0 else top // (bottom << -places)
-
-
-def _ends(x: Number, places: int) -> tuple[int, int]:
-    """Integers below and above x times 2^places."""
-    if _is_ball(x):
-        return _floor(x, places), -_floor(-x, places)
-    low = _floor(x, places)
-    return low, low + 1
 
 
 def _float(x: Number, places: int = 0) -> float:
@@ -480,6 +472,8 @@ class _Squared(_Problem):
 
     def gram(self, columns: list[int]) -> Rows:
         """The rows of [A B] for columns."""
+        if not columns:
+            return []
         Z = [self.column(j).z for j in columns]
         both = [[w * x for w, x in zip(self.weights, row, strict=True)] for row in Z + self.labels]
         M = _product(Z, _transposed(both), self.balls)
@@ -488,7 +482,9 @@ class _Squared(_Problem):
         return M
 
     def objective(self, chosen: list[int]) -> Fraction:
-        return Fraction(*_ratio(_upper(self.value(chosen))))
+        value = self.value(chosen)
+        self.settled(value)
+        return Fraction(*_ratio(_upper(value)))
 
     def value(self, chosen: list[int]) -> Number:
         """The objective of a choice, by elimination."""
@@ -508,19 +504,24 @@ class _Squared(_Problem):
         """Rows of A or [A B] with entries of about 2^_PLACES, as integers below and above."""
         sizes = [self.column(j).size for j in columns] + [self.T_size] * len(self.labels)
         places = _PLACES - self.total.bit_length()
-        ends = [
-            [_ends(x, places - a - b) for x, b in zip(row, sizes, strict=False)]
-            for row, a in zip(M, sizes, strict=False)
-        ]
-        low, high = np.moveaxis(np.array(ends, dtype=object), 2, 0)
-        return low, high
+
+        def floors(M: Rows) -> Array:
+            whole = np.zeros((len(M), len(M[0])), dtype=object)
+            for i, row in enumerate(M):
+                pairs = zip(row[i:], sizes[i:], strict=False)
+                whole[i, i:] = [_floor(x, places - sizes[i] - size) for x, size in pairs]
+            whole[:, : len(M)] += np.triu(whole[:, : len(M)], 1).T
+            return whole
+
+        low = floors(M)
+        return low, -floors([[-x for x in row] for row in M]) if self.balls else low + 1
 
     def least(self, kept: list[int], free: list[int], r: int, best: Fraction) -> Fraction:
         if r == 0:
             return min(best, self.settled(self.value(kept)))
         places = -self.total.bit_length() - 2 * self.T_size
         box = _Box.of(*self.scaled(self.gram(kept + free), kept + free))
-        rest = _Box.of(*map(np.array, _ends(self.T, places + _PLACES)))
+        rest = _Box.of(_floor(self.T, places + _PLACES), -_floor(-self.T, places + _PLACES))
         for _ in kept:
             box, rest = _eliminated(box, rest, 0)
         for lows, chosen in _objectives(box, rest, np.array(free), r):
@@ -538,7 +539,9 @@ def _is_semidefinite(low: Array, high: Array) -> bool:
     """
     m = len(low)
     try:
-        L = np.linalg.cholesky(np.ldexp(low.astype(float), -_PLACES) - m * m * 2.0**-51 * np.eye(m))
+        L = np.linalg.cholesky(
+            np.ldexp(low.astype(float), -_PLACES) - (m + 4) ** 2 * 2.0**-50 * np.eye(m)
+        )
     except np.linalg.LinAlgError:
         return False
     rows = [[int(x) for x in row] for row in np.rint(np.ldexp(L, _PLACES // 2)).tolist()]
@@ -556,9 +559,9 @@ class _Box:
     high: Array
 
     @classmethod
-    def of(cls, low: Array, high: Array) -> _Box:
+    def of(cls, low: Any, high: Any) -> _Box:
         """Integers divided by 2^_PLACES."""
-        return cls._around(*(np.ldexp(end.astype(float), -_PLACES) for end in (low, high)))
+        return cls._around(*(np.ldexp(np.asarray(end, float), -_PLACES) for end in (low, high)))
 
     @classmethod
     def _around(cls, *ends: Array) -> _Box:
@@ -615,16 +618,16 @@ def _objectives(box: _Box, rest: _Box, free: Index, r: int) -> Iterator[tuple[Ar
                 yield lows, np.insert(chosen, 0, free[i], axis=1)
         return
     inner = _inner(box[:, m:])
-    i, j = np.diag_indices(m)
-    own, gain = box[i, i], inner[i, i]
+    each = np.arange(m)
+    own, gain = box[each, each], inner[each, each]
     if r == 1:
         yield (rest - gain / own).low, free[:, None]
         return
-    i, j = np.triu_indices(m, 1)
-    cross = box[i, j] * inner[i, j]
-    both = own[j] * gain[i] + own[i] * gain[j] - cross - cross
-    determinant = own[i] * own[j] - box[i, j] * box[i, j]
-    yield (rest - both / determinant).low, free[np.column_stack((i, j))]
+    one, two = np.triu_indices(m, 1)
+    cross = box[one, two] * inner[one, two]
+    both = own[two] * gain[one] + own[one] * gain[two] - cross - cross
+    determinant = own[one] * own[two] - box[one, two] * box[one, two]
+    yield (rest - both / determinant).low, free[np.column_stack((one, two))]
 
 
 # --------------------------------------------------------------------------- the logistic loss
@@ -664,8 +667,12 @@ class _Logistic(_Problem):
         target = self.sum(labels)
         intercept = self._intercept(np.array([_float(x) for x in fitted]), target / self.total)
         p = [_logistic(x + intercept) for x in fitted]
+        # A step of Newton's method, because the guess has the accuracy of floats only.
+        step = (target - self.sum(p)) / self.sum([x * (1 - x) for x in p])
+        if step.is_finite():
+            p = [_logistic(x + intercept + step.mid()) for x in fitted]
         off = (target - self.sum(p)) / min(target, self.total - target)
-        for share in (max(2 * abs(off).upper(), flint.arb(2) ** -64).upper(), flint.arb(1)):
+        for share in (max(2 * abs(off).upper(), flint.arb(2) ** -80).upper(), flint.arb(1)):
             constant = (target - (1 - share) * self.sum(p)) / (share * self.total)
             if share <= 1 and constant >= 0 and constant <= 1:
                 break
@@ -727,11 +734,14 @@ class _Logistic(_Problem):
             # The last term, far less than the others in general, is for singular matrices.
             curvature = Z.T @ ((self._w * p * (1 - p))[:, :, None] * Z) + np.diag(c + 1e-15)
             step = np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
-            while not (better := values(V - step) < values(V)).all() and np.any(step):
-                step[~better] *= 0.5 * (np.abs(step[~better]).max(axis=1, keepdims=True) > 1e-12)
-            if not np.any(step):
+            for _ in range(30):
+                better = values(V - step) <= values(V) * (1 + 1e-15)
+                if better.all():
+                    break
+                step[~better] /= 2
+            V[better] -= step[better]
+            if not np.abs(step @ Z.T).max(initial=0.0) > 1e-9:
                 break
-            V = V - step
         rows = [
             [Fraction(v) / Fraction(2) ** column.size for v in row]
             for row, column in zip(V.T.tolist(), columns, strict=False)
@@ -746,7 +756,10 @@ class _Logistic(_Problem):
 
 
 def _logistic(x: Number) -> Number:
-    """1 / (1 + exp(-x)), or the ball from 0 to 1."""
+    """1 / (1 + exp(-x)); a ball that has 0 or 1 as an end where it is next to it."""
+    if abs(x) > 1000:
+        near = flint.arb(2.0**-1001, 2.0**-1001)
+        return near if x < 0 else 1 - near
     p = 1 / (1 + (-x).exp())
     return p if p.is_finite() else flint.arb(0.5, 0.5)
 

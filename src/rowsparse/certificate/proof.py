@@ -235,7 +235,7 @@ class Proof:
     >>> proof.support
     array([1, 3])
     >>> print(proof)
-    Proof(k=2, objective=60.8575, lower_bound=60.8575, steps=1)
+    Proof(k=2, objective=60.8858, lower_bound=60.8857, steps=2)
     """
 
     statement: Statement

@@ -31,7 +31,8 @@ from rowsparse.evaluation.predictions import predict
 from rowsparse.evaluation.records import Record, SelectionCurve
 from rowsparse.evaluation.supports import Selection, select_for_each
 from rowsparse.selectors import get_selector, selector_info
-from rowsparse.targets import encode_targets, target_array
+from rowsparse.selectors.base.parameters import with_task
+from rowsparse.targets import declared_task, encode_targets, target_array
 
 __all__ = [
     "PROTOCOLS",
@@ -110,6 +111,7 @@ def selection_curve(
     check_choice("protocol", protocol, PROTOCOLS)
     check_choice("on_error", on_error, ("raise", "record"))
     X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    task = declared_task(y, task)
     y = target_array(y, X.shape[0])
     task = encode_targets(y, task).task
     counts = _checked_counts(ks)
@@ -161,6 +163,7 @@ def evaluate_split(
     """The records of one selector on numbered splits, which share a selection if published."""
     records: list[Record] = []
     found: dict[int, Selection] = {}
+    selector = with_task(selector, task)
     scaler = StandardScaler(with_mean=not sp.issparse(X))
     for split, (train, test) in splits:
         seen = np.arange(X.shape[0]) if protocol == "published" else train

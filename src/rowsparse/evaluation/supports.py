@@ -145,7 +145,7 @@ def path_of(selector: Any, X: Any, y: Any, k_max: int, **changes: Any) -> TopKPa
     options = {name: value for name, value in params.items() if name in accepted}
     # A path is warm-started from both sides, so it needs fewer restarts at each k.
     asked = options["n_restarts"]
-    fewer = FEW_RESTARTS if asked is None else min(asked, FEW_RESTARTS)
+    fewer = min(asked, FEW_RESTARTS) if isinstance(asked, int) else FEW_RESTARTS
     return topk_path(X, y, **options | {"k_max": k_max, "n_restarts": fewer})
 
 

@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from rowsparse._arrays import Array, Index
-from rowsparse.targets import as_numbers, resolve_task
+from rowsparse.targets import FEW, MANY, Guess, as_numbers, guess_from_counts, guess_task
 
 __all__ = ["GrowingTargets"]
+
+_NO_CLASSES = (
+    "y holds numbers that are no classes, but the y of earlier blocks was taken for classes: pass "
+    "task='regression', or task='classification' if all of them are classes."
+)
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,10 @@ class GrowingTargets:
     @classmethod
     def of(cls, y: NDArray[Any], task: str) -> GrowingTargets:
         """From the first block; ``task`` may be "auto"."""
-        found = resolve_task(y, task)
         guessed = task == "auto"
+        guess = guess_task(y) if guessed else Guess(task)
+        # Later blocks may hold the same values again.
+        found = "classification" if 0 < guess.n_values <= FEW else guess.task
         if found == "classification":
             return cls(found, _unique(y)[0], 0, False, guessed)
         width = 1 if y.ndim == 1 else y.shape[1]
@@ -54,6 +61,15 @@ class GrowingTargets:
         """The number of columns."""
         return self.n_numbers if self.classes is None else int(self.classes.size)
 
+    def doubt(self, counts: Array) -> str | None:
+        """A sentence for a warning, if the classes, seen so often, were a close guess or worse."""
+        if not self.guessed or self.classes is None or _kind(self.classes) != "number":
+            return None
+        guess = guess_from_counts(counts)
+        if guess.task == "classification":
+            return guess.doubt
+        return Guess("classification", close=True, n_values=guess.n_values).doubt
+
     @property
     def grouped(self) -> bool:
         """Whether the columns hold zeros and ones."""
@@ -62,11 +78,9 @@ class GrowingTargets:
     def encoded(self, y: NDArray[Any]) -> tuple[GrowingTargets, Array]:
         """The columns with the classes of a block added, and the block as a target matrix."""
         if self.classes is not None:
-            if self.guessed and resolve_task(y, "auto") != "classification":
-                raise ValueError(
-                    "y holds numbers that are no classes, but the y of earlier blocks was taken "
-                    "for classes: pass task='regression'."
-                )
+            guess = guess_task(y) if self.guessed else Guess(self.task)
+            if guess.task != "classification" and not guess.n_values:
+                raise ValueError(_NO_CLASSES)
             labels, code = _unique(y)
             wider = self.with_classes(labels)
             assert wider.classes is not None
@@ -113,6 +127,8 @@ class GrowingTargets:
                 "numbers."
             )
         joined = np.unique(np.concatenate([self.classes, labels]))
+        if self.guessed and _kind(joined) == "number" and joined.size > MANY:
+            raise ValueError(_NO_CLASSES)
         return self if joined.size == self.classes.size else replace(self, classes=joined)
 
 

@@ -22,7 +22,7 @@ from rowsparse._validation import (
 from rowsparse.moments.growing_targets import GrowingTargets
 from rowsparse.moments.statistics import Statistics
 from rowsparse.moments.storage import Stored, read_moments_file, write_moments_file
-from rowsparse.targets import TASKS, check_sample_weight, target_array
+from rowsparse.targets import TASKS, check_sample_weight, declared_task, target_array
 
 __all__ = ["Moments", "checked_block"]
 
@@ -42,8 +42,9 @@ class Moments:
     Parameters
     ----------
     task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target`` for the first block, and
-        refuses a later one that does not fit. Classes may appear in any block.
+        What y holds; "auto" decides by the first block, as ``TopK`` does by all samples, but takes
+        up to 20 different whole numbers as classes however often each is seen; a later block
+        that does not fit is refused. Classes may appear in any block.
     products : bool, default=True
         Whether X'X is kept. Without it there is enough for the filters (:class:`FStatistic`,
         :class:`FisherScore`, :class:`TTest`), at any number of features.
@@ -161,12 +162,13 @@ class Moments:
         self._check_columns(values.shape[1], names)
         if values.shape[0] == 0:
             return self
+        task = declared_task(y, self._task)
         y = target_array(y, values.shape[0])
         weights = check_sample_weight(sample_weight, values.shape[0])
         if weights is not None and np.any(weights == 0):
             kept = np.flatnonzero(weights)
             values, y, weights = values[kept], y[kept], weights[kept]
-        targets = GrowingTargets.of(y, self._task) if self._targets is None else self._targets
+        targets = GrowingTargets.of(y, task) if self._targets is None else self._targets
         if classes is not None:
             targets = targets.with_classes(target_array(classes, len(classes)))
         self._add(values, y, weights, names, targets)

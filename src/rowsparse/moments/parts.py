@@ -13,8 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Index
+from rowsparse.moments.growing_targets import GrowingTargets
 from rowsparse.moments.moments import Moments, checked_block
-from rowsparse.targets import check_sample_weight, resolve_task, target_array
+from rowsparse.targets import check_sample_weight, target_array
 
 __all__ = ["MomentsInParts", "counted_labels", "merged"]
 
@@ -111,7 +112,7 @@ def counted_labels(y: Any, task: str) -> Counter[Any]:
     y = target_array(y, len(y))
     if y.shape[0] == 0:
         return Counter()
-    if resolve_task(y, task) != "classification":
+    if GrowingTargets.of(y, task).classes is None:
         return Counter({None: y.shape[0]})
     labels, code = _coded(y)
     return Counter(dict(zip(labels, np.bincount(code).tolist(), strict=True)))

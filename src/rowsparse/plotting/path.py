@@ -72,9 +72,9 @@ class PathDisplay:
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> display = PathDisplay.from_path(topk_path(X, y, 3, random_state=0), X.columns)
     >>> display.names
-    ['petal length (cm)', 'sepal width (cm)', 'petal width (cm)']
+    ['petal width (cm)', 'sepal width (cm)', 'petal length (cm)']
     >>> PathDisplay.from_estimator(TopKCV(random_state=0).fit(X, y)).chosen_k
-    2
+    3
     """
 
     def __init__(

@@ -53,7 +53,7 @@ class StabilityDisplay:
     >>> selector = StabilitySelection(TopK(2), n_subsamples=20, random_state=0).fit(X, y)
     >>> display = StabilityDisplay.from_estimator(selector, max_features=3)
     >>> display.names
-    ['petal width (cm)', 'petal length (cm)', 'sepal width (cm)']
+    ['petal width (cm)', 'sepal width (cm)', 'petal length (cm)']
     """
 
     def __init__(

@@ -12,7 +12,7 @@ import numpy as np
 from rowsparse._arrays import Index, Mask
 from rowsparse._text import joined
 from rowsparse.selectors import SelectorInfo, TopK, get_selector, selector_info
-from rowsparse.selectors.topk.losses import effective_alpha, effective_loss
+from rowsparse.selectors.topk.losses import effective_alpha, effective_loss, effective_restarts
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
 from rowsparse.workflow.settings import MethodSettings
 from rowsparse.workflow.table import Table
@@ -117,8 +117,10 @@ class Plan:
         """
         every = self.selector(1).get_params(deep=False)
         if self.info.cls is TopK:
-            every["loss"] = effective_loss(every["loss"], self.table.task)
-            every["alpha"] = effective_alpha(every["alpha"], every["loss"])
+            n, task = self.table.X.shape[0], self.table.task
+            loss = every["loss"] = effective_loss(every["loss"], task, n)
+            every["alpha"] = effective_alpha(every["alpha"], loss, task)
+            every["n_restarts"] = effective_restarts(every["n_restarts"], loss)
         return {name: value for name, value in every.items() if name not in _NAMED_OTHERWISE}
 
     def selector(self, k: int) -> Any:

@@ -177,6 +177,11 @@ def _check(path: Path, reading: TableSettings, settings: SelectSettings) -> None
     asked += [name for name in _SELECTING if getattr(settings, name)]
     if asked:
         raise InputError(f"{setting(asked[0])} needs the whole table in memory: leave it out.")
+    if settings.loss not in (None, "auto", "squared"):
+        raise InputError(
+            f"{setting('loss', settings.loss)} needs the whole table in memory: take "
+            f"{setting('loss', 'squared')}."
+        )
     if settings.method != "topk":
         raise InputError(f"A table in blocks is selected from with {setting('method', 'topk')}.")
 
@@ -230,9 +235,15 @@ def _selected(
         stability = again.fit_moments(parts)
     selected = [names[j] for j in np.flatnonzero(selector.support_).tolist()]
     return StreamedSelection(
-        table=_small_table(path, reading, selected, whole.n_samples),
+        table=_small_table(path, replace(reading, task=whole.task), selected, whole.n_samples),
         settings=replace(
-            settings, k=len(selected), stability=0, include=None, exclude=None, k_max=30
+            settings,
+            k=len(selected),
+            stability=0,
+            include=None,
+            exclude=None,
+            k_max=30,
+            loss="squared",
         ),
         n_samples=whole.n_samples,
         n_features=len(names),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Mask
+from rowsparse.targets import FEW, Guess, guess_task
 from rowsparse.workflow.dates import DATES_ADVICE, hold_dates
 from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import InputError, Message, holding, quoted, setting, shown
@@ -27,8 +28,6 @@ __all__ = [
     "split_names",
 ]
 
-# Whole numbers with at most this many different values are classes.
-_MOST_CLASSES = 20
 # A target of text is of numbers if more than this share of its values are.
 _MOSTLY = 0.5
 # Among more names than this, no similar one is searched for.
@@ -177,19 +176,29 @@ def read_targets(
             f"The target {shown(name)} holds text, and {setting('task', 'regression')} needs "
             "numbers."
         )
-    if task == "regression" or (task == "auto" and is_number and _is_continuous(values)):
-        return TargetColumns(values.astype(np.float64), "regression", (name,))
-    classes, counts = np.unique(values, return_counts=True)
     notes: tuple[str, ...] = ()
-    if task == "auto" and is_number and classes.size > 2:
-        note = Message(
-            f"The target {shown(name)} holds {classes.size} different whole numbers, taken as "
-            f"classes ({setting('task', 'regression')} takes them as numbers)."
-        )
-        notes = (note,)
+    if task == "auto":
+        guess = guess_task(values)
+        task = guess.task
+        if is_number and (guess.close or (guess.n_values > 2 and task == "classification")):
+            notes = (_doubt(name, guess),)
+    if task == "regression":
+        return TargetColumns(values.astype(np.float64), task, (name,), notes=notes)
+    classes, counts = np.unique(values, return_counts=True)
     labels = tuple(str(value) for value in classes.tolist())
     sizes = tuple(counts.tolist())
     return TargetColumns(values, "classification", (name,), labels, sizes, notes)
+
+
+def _doubt(name: str, guess: Guess) -> Message:
+    """What whole numbers were taken as, and how to have it otherwise."""
+    taken, other, others = "classes", "regression", "numbers"
+    if guess.task == other:
+        taken, other, others = "numbers", "classification", "classes"
+    return Message(
+        f"The target {shown(name)} holds {guess.n_values} different whole numbers, taken as "
+        f"{taken} ({setting('task', other)} takes them as {others})."
+    )
 
 
 def _refuse_odd_text(columns: dict[str, NDArray[Any]], place: Callable[[int], str]) -> None:
@@ -203,7 +212,7 @@ def _refuse_odd_text(columns: dict[str, NDArray[Any]], place: Callable[[int], st
                 f"The target {shown(name)} holds dates: {DATES_ADVICE}, or {otherwise}."
             )
         # Few different values may be classes such as 0, 1, 2 and 3+.
-        if np.unique(values).size > _MOST_CLASSES:
+        if np.unique(values).size > FEW:
             refuse_mixed(name, values, place, mostly=_MOSTLY, otherwise=otherwise)
 
 
@@ -222,18 +231,10 @@ def _several(columns: dict[str, NDArray[Any]], task: str) -> TargetColumns:
     if task == "multilabel" and not binary.all():
         other = [name for name, yes in zip(names, binary.tolist(), strict=True) if not yes]
         raise InputError(f"Labels must be 0 or 1; {quoted(other)} has other values.")
-    if task == "regression" or not binary.all():
+    if task == "regression" or guess_task(y).task == "regression":
         return TargetColumns(y, "regression", names)
     counts = tuple(y.sum(axis=0).astype(int).tolist())
     return TargetColumns(y.astype(np.int64), "multilabel", names, names, counts)
-
-
-def _is_continuous(values: NDArray[Any]) -> bool:
-    """Whether numbers are fractions, or of too many different values to be classes."""
-    if values.dtype.kind == "f" and not np.all(values == np.floor(values)):
-        return True
-    different = np.unique(values).size
-    return different > 2 and different > min(_MOST_CLASSES, values.size / 2)
 
 
 def missing_in(values: NDArray[Any]) -> Mask:

@@ -124,7 +124,7 @@ def test_an_entry_has_the_indentation_of_its_placeholder_and_the_tasks_of_the_cl
         supervised = False
 
     header = '        task : {"auto", "classification", "multilabel"}, default="auto"\n'
-    assert header + "            What y holds, if it is given;" in Toy.__doc__
+    assert header + '            What y holds, if it is given. "auto":' in Toy.__doc__
 
 
 def test_sections_of_the_class_that_it_is_derived_from():
@@ -154,5 +154,5 @@ def test_a_class_without_a_docstring_stays_so():
 
 
 def test_other_braces_are_left_alone():
-    shown = '{"auto", "squared", "l21", "logistic"}, default="squared"'
+    shown = '{"auto", "squared", "l21", "logistic"}, default="auto"'
     assert documented(TopK, "Parameters")["loss"] == shown

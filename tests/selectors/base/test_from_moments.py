@@ -22,8 +22,9 @@ ATTRIBUTES = ("scores_", "coef_", "intercept_", "objective_", "pvalues_", "class
 
 
 def made(name: str, **options: Any) -> Any:
-    fixed = {"random_state": 0} if selector_info(name).random else {}
-    return get_selector(name, 4, **fixed, **options)
+    fixed: dict[str, Any] = {"random_state": 0} if selector_info(name).random else {}
+    fixed |= {"loss": "squared"} if name == "topk" else {}  # that of Moments
+    return get_selector(name, 4, **fixed | options)
 
 
 def data(task: str) -> tuple[Any, Any, Any]:

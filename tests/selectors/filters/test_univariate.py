@@ -361,7 +361,7 @@ def test_five_planted_columns_of_two_hundred_are_found(cls, seed):
 def test_too_few_samples_for_an_f_are_refused():
     X, y = problem()
     with pytest.raises(ValueError, match="compares 3 means and needs more samples than that"):
-        FStatistic(2).fit(X[:3], [0, 1, 2])
+        FStatistic(2, task="classification").fit(X[:3], [0, 1, 2])
     with pytest.raises(ValueError, match=r"the sum of their weights, is 0\.6"):
         FStatistic(2).fit(X, y, sample_weight=np.full(60, 0.01))
     with pytest.raises(ValueError, match="compares 2 means"):

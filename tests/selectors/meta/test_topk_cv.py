@@ -39,7 +39,7 @@ def test_planted_numbers_are_found(rule):
 
 @pytest.mark.parametrize("rule", ["one_std_err", "best", "ebic"])
 def test_planted_classes_are_found(rule):
-    selector = TopKCV(k_max=6, rule=rule, random_state=0).fit(*classes_of_two())
+    selector = TopKCV(k_max=6, rule=rule, random_state=0, loss="squared").fit(*classes_of_two())
     assert {1, 4} <= set(selector.get_support(indices=True).tolist())
     assert selector.n_features_ == (selector.n_features_ if rule == "best" else 2)
     assert selector.classes_.tolist() == ["a", "b", "c"]
@@ -113,7 +113,7 @@ def test_alphas_give_the_curve_of_each():
 
 def test_one_standard_error_takes_the_fewest_features_within_it():
     X, y = numbers_of_three(seed=4, n=50, noise=5.0)
-    selector = TopKCV(k_max=8, random_state=0).fit(X, y)
+    selector = TopKCV(k_max=8, alpha=0.5, random_state=0).fit(X, y)
     results = selector.cv_results_
     splits = np.array([results[f"split{i}_test_score"] for i in range(5)])
     best = splits.mean(axis=0).argmax()
@@ -124,9 +124,11 @@ def test_one_standard_error_takes_the_fewest_features_within_it():
 
 def test_ebic_is_its_formula():
     X, y = classes_of_two(n=50)
-    selector = TopKCV(k_max=5, rule="ebic", ebic_gamma=0.7, exclude=[0], random_state=0).fit(X, y)
+    selector = TopKCV(
+        k_max=5, rule="ebic", ebic_gamma=0.7, exclude=[0], random_state=0, loss="squared"
+    ).fit(X, y)
     Y = (y[:, None] == np.unique(y)).astype(float)
-    path = topk_path(X, y, 5, exclude=[0], random_state=0)
+    path = topk_path(X, y, 5, exclude=[0], random_state=0, loss="squared")
     values = []
     for k, S in zip(path.ks.tolist(), path.supports, strict=True):
         rss = np.sum((Y - LinearRegression().fit(X[:, S], Y).predict(X[:, S])) ** 2)
@@ -272,7 +274,9 @@ def grouped():
 def test_groups_of_columns_are_counted_as_one():
     X, y = grouped()
     groups = [[0, 1], [2, 3], [4, 5]]
-    chooser = TopKCV(k_max=4, feature_groups=groups, rule="best", random_state=0).fit(X, y)
+    chooser = TopKCV(k_max=4, alpha=0.5, feature_groups=groups, rule="best", random_state=0).fit(
+        X, y
+    )
     assert chooser.cv_results_["n_features"].tolist() == [1, 2, 3, 4]
     assert chooser.get_support(indices=True).tolist()[:2] == [2, 3]
     assert chooser.n_features_ >= 2

@@ -19,7 +19,7 @@ def test_proven_choice_is_the_best_of_all(load, alpha):
     X, y = load(return_X_y=True)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     Y = np.eye(3)[y] - np.eye(3)[y].mean(axis=0)
-    selector = TopK(2, alpha=alpha, certify=True, random_state=0).fit(X, y)
+    selector = TopK(2, alpha=alpha, certify=True, random_state=0, loss="squared").fit(X, y)
 
     def objective(S):
         A = Z[:, S].T @ Z[:, S] + alpha * len(Z) * np.eye(len(S))

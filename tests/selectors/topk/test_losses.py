@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from rowsparse import TopK, TopKCV, topk_path
-from rowsparse.selectors.topk.losses import DEFAULT_ALPHAS, effective_alpha, effective_loss
+from rowsparse import Moments, TopK, TopKCV, topk_path
+from rowsparse.selectors.topk import losses
+from rowsparse.selectors.topk.losses import (
+    DEFAULT_ALPHAS,
+    DEFAULT_RESTARTS,
+    MANY_SAMPLES,
+    effective_alpha,
+    effective_loss,
+    effective_restarts,
+)
 
 
 def labelled(n=40, d=6):
@@ -19,13 +27,46 @@ def labelled(n=40, d=6):
 @pytest.mark.parametrize("task", ["classification", "multilabel", "regression"])
 def test_only_auto_depends_on_the_targets(task):
     for loss in ("squared", "l21", "logistic"):
-        assert effective_loss(loss, task) == loss
-    assert effective_loss("auto", task) == ("squared" if task == "regression" else "logistic")
+        assert effective_loss(loss, task, 10**7) == loss
+    few = "squared" if task == "regression" else "logistic"
+    assert effective_loss("auto", task, MANY_SAMPLES) == few
+    for many in (MANY_SAMPLES + 1, np.inf):
+        assert effective_loss("auto", task, many) == "squared"
 
 
 def test_a_number_is_taken_for_every_loss():
-    assert effective_alpha(0, "logistic") == 0.0
-    assert effective_alpha(np.float32(0.25), "squared") == 0.25
+    assert effective_alpha(0, "logistic", "multilabel") == 0.0
+    assert effective_alpha(np.float32(0.25), "squared", "regression") == 0.25
+    assert effective_restarts(0, "logistic") == 0
+
+
+def test_the_default_of_numbers_is_a_smaller_ridge_from_samples_and_from_moments():
+    X, _ = labelled()
+    y = X[:, 0] + X[:, 1]
+    for selector in (TopK(2).fit(X, y), TopK(2).fit_moments(Moments().update(X, y))):
+        assert (selector.loss_, selector.alpha_) == ("squared", 0.1)
+    assert TopKCV(k_max=2, cv=3).fit(X, y).alpha_ == 0.1
+
+
+def test_moments_and_blocks_have_the_squared_loss_and_many_samples_too(monkeypatch):
+    X, Y = labelled()
+    y = Y[:, 0]
+    squared = TopK(2, loss="squared", random_state=0).fit(X, y)
+    monkeypatch.setattr(losses, "MANY_SAMPLES", len(y) - 1)
+    found = [TopK(2, random_state=0).fit(X, y), TopK(2, random_state=0).partial_fit(X, y)]
+    for selector in found:
+        assert (selector.loss_, selector.alpha_) == ("squared", 0.5)
+        np.testing.assert_array_equal(selector.get_support(), squared.get_support())
+
+
+def test_the_restarts_depend_on_the_loss():
+    X, Y = labelled(n=60, d=30)
+    for loss in ("logistic", "squared"):
+        auto = TopK(4, loss=loss, random_state=0).fit(X, Y)
+        named = TopK(4, loss=loss, n_restarts=DEFAULT_RESTARTS[loss], random_state=0).fit(X, Y)
+        assert auto.n_starts_ == named.n_starts_
+    with pytest.raises(ValueError, match="n_restarts must be an integer of at least 0, or 'auto'"):
+        TopK(4, n_restarts="many").fit(X, Y)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

@@ -30,16 +30,18 @@ def wine():
 @pytest.mark.parametrize("k", [1, 2, 3, 5])
 def test_equals_exhaustive_search(wine, k):
     X, y = wine[0].to_numpy(), wine[1].to_numpy()
-    selector = TopK(k, random_state=0).fit(X, y)
+    selector = TopK(k, random_state=0, loss="squared").fit(X, y)
     values = [objective(X, y, list(S), 0.5) for S in combinations(range(13), k)]
     assert selector.objective_ == pytest.approx(min(values), rel=1e-9)
 
 
 def test_include_and_exclude_by_name_and_by_index_agree(wine):
     X, y = wine
-    by_name = TopK(4, include=["ash"], exclude=["proline", "hue"], random_state=0).fit(X, y)
+    by_name = TopK(
+        4, include=["ash"], exclude=["proline", "hue"], random_state=0, loss="squared"
+    ).fit(X, y)
     at = [X.columns.get_loc(name) for name in ("ash", "proline", "hue")]
-    by_index = TopK(4, include=[at[0]], exclude=at[1:], random_state=0).fit(X, y)
+    by_index = TopK(4, include=[at[0]], exclude=at[1:], random_state=0, loss="squared").fit(X, y)
     np.testing.assert_array_equal(by_name.support_, by_index.support_)
     names = by_name.get_feature_names_out()
     assert "ash" in names
@@ -54,7 +56,7 @@ def test_include_and_exclude_by_name_and_by_index_agree(wine):
 def test_groups_come_and_go_together_and_are_the_best(wine):
     X, y = wine[0].to_numpy(), wine[1].to_numpy()
     labels = [0, 0, 1, 1, 1, 2, 2, 3, 4, 4, 5, 5, 5]
-    selector = TopK(2, feature_groups=labels, random_state=0).fit(X, y)
+    selector = TopK(2, feature_groups=labels, random_state=0, loss="squared").fit(X, y)
     values = {
         pair: objective(X, y, [j for j in range(13) if labels[j] in pair], 0.5)
         for pair in combinations(range(6), 2)
@@ -78,7 +80,7 @@ def test_robust_loss_is_not_above_the_published_methods_on_it(wine):
 
 def test_coefficients_are_the_ridge_regression_on_the_support(wine):
     X, y = wine[0].to_numpy(), wine[1].to_numpy()
-    selector = TopK(3, random_state=0).fit(X, y)
+    selector = TopK(3, random_state=0, loss="squared").fit(X, y)
     fitted = X @ selector.coef_.T + selector.intercept_
     Y = np.eye(3)[y]
     W = selector.coef_.T * X.std(axis=0)[:, None]

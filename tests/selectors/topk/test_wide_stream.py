@@ -36,8 +36,8 @@ def test_the_answer_is_that_of_all_samples(
     y = (Y.mean() < Y).astype(int) if classes else Y
     w = rng.random(150) + 0.2
     blocks = RowBlocks.from_arrays(sp.csr_array(X) if sparse else X, y, w, rows=40)
-    found = TopK(3, random_state=0, alpha=0.01, **options).fit(blocks)
-    whole = TopK(3, random_state=0, alpha=0.01, **options).fit(X, y, w)
+    found = TopK(3, random_state=0, alpha=0.01, **options, loss="squared").fit(blocks)
+    whole = TopK(3, random_state=0, alpha=0.01, **options, loss="squared").fit(X, y, w)
     np.testing.assert_array_equal(found.support_, whole.support_)
     np.testing.assert_array_equal(found.ranking_, whole.ranking_)
     np.testing.assert_allclose(found.objective_, whole.objective_, rtol=1e-9)

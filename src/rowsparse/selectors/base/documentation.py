@@ -53,7 +53,10 @@ standardize : bool, default=True
 """,
     "task": """
 task : {TASKS}, default="auto"
-    What y holds{IF_GIVEN}; "auto" follows scikit-learn's ``type_of_target``.
+    What y holds{IF_GIVEN}. "auto": text, booleans and categories are classes; whole numbers
+    are if they take few values, each seen several times (at most 20 values, or 50 about
+    equally frequent ones); other numbers are numbers, and columns of 0 and 1 are labels. A
+    warning says so where it is a close call.
 """,
     "class_weight": """
 class_weight : None, "balanced" or dict, default=None
@@ -68,13 +71,15 @@ aggregate : {"mean", "max", "mean_rank"}, default="mean"
 alpha : float or "auto", default="auto"
     Ridge, per sample: the weight of ||W||_F^2, or with the logistic loss of half of it, is
     ``alpha`` times the sum of the sample weights. It counts on standardised columns unless
-    ``standardize=False``. "auto" is 0.5 for the squared loss and 0.02 for the logistic one.
+    ``standardize=False``. "auto" is 0.02 for the logistic loss, and for the squared one 0.1
+    for numbers and 0.5 for classes and labels: unlike ridges, so compare losses at given ones.
 """,
     "path_loss": """
-loss : {"auto", "squared", "logistic"}, default="squared"
+loss : {"auto", "squared", "logistic"}, default="auto"
     The sum of squared residuals; or, for classes and labels, the negative log-likelihood of
     logistic regression: of the second of two classes; of several classes each against the
-    rest, or of each label, summed. "auto" is "logistic" for them and "squared" for numbers.
+    rest, or of each label, summed. "auto" is "logistic" for them and "squared" for numbers;
+    from more than 100,000 samples, and from Moments and streams, it is always "squared".
 """,
     "constraints": """
 include, exclude : list of int or str, optional

@@ -14,6 +14,7 @@ from rowsparse.design import DenseDesign, Units, power_of_two_unit
 from rowsparse.design.compressed import compressed_design
 from rowsparse.moments import Moments
 from rowsparse.moments.statistics import Statistics
+from rowsparse.selectors.base.messages import warn_user
 from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.ranges import Dimension, check_objective
 from rowsparse.selectors.base.sample import ALL_CONSTANT
@@ -121,6 +122,11 @@ def read_moments(
         raise ValueError(
             f"y has only one class, {only!r}: at least two are needed for classification."
         )
+    if asked == "auto" and classes is not None:
+        counts = found.group_weight * (moments.n_samples / moments.weight)
+        doubt = moments.targets.doubt(counts)
+        if doubt is not None:
+            warn_user(doubt)
     if task == "regression":
         unit = power_of_two_unit(float(np.abs([found.y_low, found.y_high]).max()))
     targets = Targets(

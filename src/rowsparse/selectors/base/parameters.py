@@ -6,12 +6,13 @@ import numbers
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from rowsparse._parameters import Allowed, Anything, Constraint, Flag, Number, OneOf, Such
 from rowsparse.targets import TASKS
 
-__all__ = ["COUNT", "VARIANTS", "allowed_values", "check_parameters", "generator"]
+__all__ = ["COUNT", "VARIANTS", "allowed_values", "check_parameters", "generator", "with_task"]
 
 VARIANTS = ("corrected", "published")
 
@@ -79,6 +80,21 @@ def check_parameters(estimator: Any) -> None:
     for name, value in estimator.get_params(deep=False).items():
         if name in table:
             table[name].check(name, value)
+
+
+def with_task(selector: Any, task: str) -> Any:
+    """A clone whose parameters ``task``, also those of selectors within it, are no longer "auto".
+
+    What y holds is a property of all samples: some of them may look like something else.
+    """
+    fresh = clone(selector)
+    params = fresh.get_params(deep=True)
+    for name, value in params.items():
+        outer, _, last = name.rpartition("__")
+        owner = params[outer] if outer else fresh
+        if last == "task" and value == "auto" and task in getattr(owner, "tasks", ()):
+            owner.set_params(task=task)
+    return fresh
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -64,6 +64,11 @@ class LinearProblem:
     sample: Sample | None = None
 
     @property
+    def n_rows(self) -> float:
+        """The number of samples at hand; infinite if there are only Moments of them."""
+        return np.inf if self.target_mean is not None else self.Y.shape[0]
+
+    @property
     def x_unit(self) -> float:
         """What X was divided by: 1, or a power of two for data of an extreme magnitude."""
         return self.units.x_unit

@@ -26,6 +26,7 @@ from rowsparse.targets import (
     Targets,
     check_sample_weight,
     combine_weights,
+    declared_task,
     encode_targets,
     target_array,
 )
@@ -88,6 +89,7 @@ def read_sample(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> Sam
     if selector._requires_targets:
         require_targets(selector, y)
     X = validated_data(selector, X)
+    declared = declared_task(y, "auto")
     if y is not None:
         y = target_array(y, X.shape[0])
     weights = check_sample_weight(sample_weight, X.shape[0])
@@ -96,7 +98,7 @@ def read_sample(selector: Any, X: Any, y: Any, sample_weight: Any = None) -> Sam
         kept = np.flatnonzero(weights)
         X, weights = _rows(X, kept), weights[kept]
         y = None if y is None else y[kept]
-    targets, sample_weight = None if y is None else _encoded(selector, y), weights
+    targets, sample_weight = None if y is None else _encoded(selector, y, declared), weights
     if targets is not None:
         weights = combine_weights(targets, weights, getattr(selector, "class_weight", None))
     k = selector._number_to_select(X.shape[1])
@@ -150,8 +152,11 @@ def number_to_select(n_features_to_select: int | float, n: int, what: str = "fea
     return min(k, n)
 
 
-def _encoded(selector: Any, y: Any) -> Targets:
-    targets = encode_targets(y, selector._asked_task(y))
+def _encoded(selector: Any, y: Any, declared: str) -> Targets:
+    task = selector._asked_task(y)
+    targets = encode_targets(y, declared if task == "auto" else task, selector.tasks)
+    if targets.doubt is not None and hasattr(selector, "task"):
+        warn_user(targets.doubt)
     if targets.task not in selector.tasks:
         raise ValueError(
             f"{type(selector).__name__} takes targets for {' or '.join(selector.tasks)}; y is for "

@@ -54,7 +54,7 @@ class FIRDL(DeepSelector):
         Of the operator's NAdam and the selector's Adam.
     {network}
     task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds; "auto" follows scikit-learn's ``type_of_target``. The loss is the
+        What y holds; "auto" guesses it, with a warning in a close call. The loss is the
         cross-entropy, its mean over the labels, or the squared error of standardised numbers.
     random_state : int, RandomState or None, default=None
         Draws the weights, the masks, the samples and the validation part.

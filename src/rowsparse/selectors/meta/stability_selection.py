@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import validate_data
 
@@ -32,7 +31,7 @@ from rowsparse.moments import Moments
 from rowsparse.moments.parts import merged
 from rowsparse.selectors.base.device import refuse_device_arrays
 from rowsparse.selectors.base.documentation import filled_docstring
-from rowsparse.selectors.base.parameters import COUNT, check_parameters
+from rowsparse.selectors.base.parameters import COUNT, check_parameters, with_task
 from rowsparse.selectors.base.sample import number_to_select
 from rowsparse.selectors.base.support import SupportMixin
 from rowsparse.selectors.meta.stability_measure import stability, wilson_interval
@@ -40,9 +39,8 @@ from rowsparse.selectors.meta.subsamples import draw, draw_groups
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.streams.passes import gather_parts
 from rowsparse.streams.row_blocks import as_row_blocks
-from rowsparse.targets import target_array
+from rowsparse.targets import TASKS, declared_task, guess_task, target_array
 
-_DISCRETE = ("binary", "multiclass")
 # Fewer parts leave too few different choices among them.
 _LEAST_PARTS = 4
 # Parts into which streamed samples are dealt.
@@ -202,7 +200,9 @@ class StabilitySelection(
         if get_config()["enable_metadata_routing"] and fit_params:
             fit_params = dict(process_routing(self, "fit", **fit_params).selector.fit)
         selector = self._inner
-        X, y, strata = _checked(selector, X, y)
+        X, y, strata, task = _checked(selector, X, y)
+        if task is not None:
+            selector = with_task(selector, task)
         rng = check_random_state(self.random_state)
         rows = [
             draw(X.shape[0], self.subsample, strata, rng)
@@ -305,8 +305,8 @@ class StabilitySelection(
         return tags
 
 
-def _checked(selector: Any, X: Any, y: Any) -> tuple[Any, Any, Index | None]:
-    """X and y in a form whose rows can be taken, and the classes of y as numbers, if any.
+def _checked(selector: Any, X: Any, y: Any) -> tuple[Any, Any, Index | None, str | None]:
+    """X and y in a form whose rows can be taken, the classes of y as numbers, and the task, if any.
 
     Tables keep the names of their columns, and what they may hold is left to the selector.
     """
@@ -317,12 +317,15 @@ def _checked(selector: Any, X: Any, y: Any) -> tuple[Any, Any, Index | None]:
     if X.shape[0] < 2:
         raise ValueError(f"X has n_samples = {X.shape[0]}: subsampling needs at least 2.")
     if y is None:
-        return X, None, None
+        return X, None, None, None
+    task = declared_task(y, getattr(selector, "task", "auto"))
     y = target_array(y, X.shape[0])
-    flat = y.ravel() if y.ndim == 2 and y.shape[1] == 1 else y
-    if flat.ndim == 2 or flat.dtype.kind == "O" or type_of_target(flat) not in _DISCRETE:
-        return X, y, None
-    return X, y, np.unique(flat, return_inverse=True)[1]
+    if y.dtype.kind == "O":
+        return X, y, None, None
+    if task == "auto":
+        task = guess_task(y, getattr(selector, "tasks", TASKS)).task
+    strata = np.unique(y, return_inverse=True)[1].ravel() if task == "classification" else None
+    return X, y, strata, task
 
 
 def _take(values: Any, rows: Index) -> Any:

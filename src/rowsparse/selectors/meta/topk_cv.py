@@ -46,7 +46,7 @@ from rowsparse.selectors.meta.cross_validation import (
     score_fold,
 )
 from rowsparse.selectors.meta.moments_validation import score_moments
-from rowsparse.selectors.topk.losses import ALPHA, PATH_LOSSES, effective_alpha
+from rowsparse.selectors.topk.losses import ALPHA, PATH_LOSSES
 from rowsparse.selectors.topk.path import FEW_RESTARTS, as_path
 from rowsparse.selectors.topk.path_problem import (
     PathProblem,
@@ -164,9 +164,9 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
     >>> X, y = load_iris(return_X_y=True)
     >>> selector = TopKCV(random_state=0).fit(X, y)
     >>> selector.n_features_, selector.get_support(indices=True)
-    (2, array([1, 3]))
+    (3, array([1, 2, 3]))
     >>> selector.cv_results_["mean_test_score"].round(2)
-    array([0.67, 0.85, 0.83, 0.82])
+    array([0.88, 0.88, 0.91, 0.92])
     """
 
     allowed: ClassVar[Allowed] = {
@@ -190,7 +190,7 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
         *,
         k_max: int | None = None,
         alpha: float | str = "auto",
-        loss: str = "squared",
+        loss: str = "auto",
         alphas: Any = None,
         cv: Any = 5,
         estimator: Any = None,
@@ -267,7 +267,7 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         whole = self._topk(1, self.alpha, seed)
         prepared = path_problem(whole, X, y, sample_weight)
-        alphas = self._candidates(prepared.loss_name)
+        alphas = self._candidates(prepared)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
             names = getattr(whole, "feature_names_in_", None)
@@ -300,10 +300,10 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
         check_parameters(self)
         parts = [parts] if isinstance(parts, Moments) else list(parts)
         total = merged(parts)
-        alphas = self._candidates("squared")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        selector = self._topk(1, alphas[0], seed)
+        selector = self._topk(1, self.alpha, seed)
         prepared = moments_path_problem(selector, total)
+        alphas = self._candidates(prepared)
         k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
         if self.rule == "ebic":
             k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed, total.feature_names)
@@ -359,8 +359,8 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
             **options,
         )
 
-    def _candidates(self, loss: str) -> Array:
-        only = [effective_alpha(self.alpha, loss)]
+    def _candidates(self, prepared: PathProblem) -> Array:
+        only = [prepared.effective_alpha(self.alpha)]
         return np.array(only if self.alphas is None else self.alphas, dtype=np.float64)
 
     def _fold_scores(

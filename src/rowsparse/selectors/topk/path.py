@@ -12,7 +12,7 @@ from rowsparse._arrays import Array, Index, Mask
 from rowsparse._validation import check_choice, check_number
 from rowsparse.selectors.base.documentation import filled_docstring
 from rowsparse.selectors.base.parameters import check_parameters, generator
-from rowsparse.selectors.topk.losses import PATH_LOSSES, effective_alpha
+from rowsparse.selectors.topk.losses import PATH_LOSSES, effective_restarts
 from rowsparse.selectors.topk.path_problem import PathProblem, path_problem
 from rowsparse.selectors.topk.solution import decision_model
 from rowsparse.selectors.topk.topk import TopK
@@ -104,7 +104,7 @@ def topk_path(
     k_max: int,
     *,
     alpha: float | str = "auto",
-    loss: str = "squared",
+    loss: str = "auto",
     include: Any = None,
     exclude: Any = None,
     feature_groups: Any = None,
@@ -114,7 +114,7 @@ def topk_path(
     clip: float | None = None,
     task: str = "auto",
     class_weight: Any = None,
-    n_restarts: int = 20,
+    n_restarts: int | str = "auto",
     random_state: Any = None,
 ) -> TopKPath:
     """The best k features for every k up to ``k_max``.
@@ -138,10 +138,11 @@ def topk_path(
     {clip}
     {task}
     {class_weight}
-    n_restarts : int, default=20
-        As in :class:`TopK`, for every k.
+    n_restarts : int or "auto", default="auto"
+        Starts after the first, for every k; "auto" is 2 for the logistic loss and 20 for the
+        squared one.
     random_state : int, RandomState or None, default=None
-        As in :class:`TopK`.
+        Draws the changed supports from which these begin.
 
     Returns
     -------
@@ -153,15 +154,15 @@ def topk_path(
     >>> from rowsparse import topk_path
     >>> path = topk_path(*load_iris(return_X_y=True), 3, random_state=0)
     >>> [support.tolist() for support in path.supports]
-    [[2], [1, 3], [1, 2, 3]]
+    [[3], [1, 3], [1, 2, 3]]
     >>> path.objectives.round(1)
-    array([68.6, 60.9, 55.1])
+    array([164.4, 142.3, 128.4])
     >>> path
-    TopKPath(1 to 3 of 4 features, objective 68.62 to 55.07)
+    TopKPath(1 to 3 of 4 features, objective 164.4 to 128.4)
     >>> path.feature_names(2)
     ['x1', 'x3']
     >>> path.entered
-    array([0, 2, 1, 2])
+    array([0, 2, 3, 1])
     """
     selector = TopK(
         1,
@@ -183,8 +184,9 @@ def topk_path(
     check_choice("loss", loss, PATH_LOSSES)
     prepared = path_problem(selector, X, y, sample_weight)
     seed = int(generator(random_state).integers(2**31))
-    ridge = effective_alpha(alpha, prepared.loss_name)
-    points = prepared.solve(ridge, prepared.largest(k_max), n_restarts=n_restarts, seed=seed)
+    ridge = prepared.effective_alpha(alpha)
+    restarts = effective_restarts(n_restarts, prepared.loss_name)
+    points = prepared.solve(ridge, prepared.largest(k_max), n_restarts=restarts, seed=seed)
     return as_path(prepared, points, getattr(selector, "feature_names_in_", None))
 
 

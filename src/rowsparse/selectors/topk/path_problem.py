@@ -19,7 +19,7 @@ from rowsparse.selectors.base.problem import LinearProblem
 from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.topk.constraints import Constraints
 from rowsparse.selectors.topk.logistic import logistic_loss
-from rowsparse.selectors.topk.losses import effective_alpha, effective_loss
+from rowsparse.selectors.topk.losses import effective_alpha, effective_loss, effective_restarts
 from rowsparse.selectors.topk.topk import TopK
 from rowsparse.solvers.losses.logistic import LogisticLoss, VaryingLabels
 from rowsparse.solvers.losses.squared import least_squares_objective
@@ -50,6 +50,10 @@ class PathProblem(ABC):
     def n(self) -> float:
         """The number of samples, or the sum of their weights."""
         return self.problem.n_samples
+
+    def effective_alpha(self, alpha: float | str) -> float:
+        """The ridge, per sample."""
+        return effective_alpha(alpha, self.loss_name, self.problem.targets.task)
 
     @property
     def smallest(self) -> int:
@@ -126,7 +130,7 @@ class SquaredPathProblem(PathProblem):
         asked = self.constraints
         k = min(k, asked.n_units)
         asked.check(k)
-        alpha = self.problem.scaled("alpha", effective_alpha(selector.alpha, self.loss_name))
+        alpha = self.problem.scaled("alpha", self.effective_alpha(selector.alpha))
         shared = self.shared.with_ridge(alpha * self.n)
         return search(
             shared.design,
@@ -136,7 +140,7 @@ class SquaredPathProblem(PathProblem):
             include=asked.include,
             exclude=asked.exclude,
             groups=asked.groups,
-            n_restarts=selector.n_restarts,
+            n_restarts=effective_restarts(selector.n_restarts, self.loss_name),
             seed=int(generator(selector.random_state).integers(2**31)),
             n_jobs=selector.n_jobs,
             deadline=NO_DEADLINE,
@@ -211,7 +215,7 @@ def _path_problem(selector: TopK, sample: Sample | MomentsSample) -> PathProblem
     problem = selector._problem(sample)
     d, names = problem.design.shape[1], getattr(selector, "feature_names_in_", None)
     asked = Constraints.of(selector.include, selector.exclude, selector.feature_groups, d, names)
-    if effective_loss(selector.loss, problem.targets.task) == "logistic":
+    if effective_loss(selector.loss, problem.targets.task, problem.n_rows) == "logistic":
         return LogisticPathProblem(problem, asked, *logistic_loss(problem))
     squared, mean = problem.squared()
     shared = GramProblem.of(squared.design, reduced_targets(squared.Y))

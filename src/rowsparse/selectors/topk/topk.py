@@ -22,7 +22,14 @@ from rowsparse.selectors.registry import register
 from rowsparse.selectors.topk.certification import Certification
 from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
 from rowsparse.selectors.topk.logistic import solve_logistic
-from rowsparse.selectors.topk.losses import ALPHA, LOSSES, effective_alpha, effective_loss
+from rowsparse.selectors.topk.losses import (
+    ALPHA,
+    LOSSES,
+    RESTARTS,
+    effective_alpha,
+    effective_loss,
+    effective_restarts,
+)
 from rowsparse.selectors.topk.solution import decision_model, no_proof, solution_of
 from rowsparse.selectors.topk.wide_stream import fit_wide
 from rowsparse.solvers.l21.robust import robust_topk
@@ -36,14 +43,15 @@ _PERFECT = 1e-10
 
 @register("topk", kind="sparse", reference="this library")
 class TopK(FromMoments, LinearSelector):
-    """The best k features for ridge regression, by exact exchanges from many starts.
+    """The best k features for logistic or ridge regression, by exact exchanges from many starts.
 
-    Minimises ||Y - XW - 1b'||_F^2 + ridge ||W||_F^2 over coefficient matrices W with at most k
-    non-zero rows, where ridge is ``alpha`` times the number of samples. Features are added one
+    Minimises the logistic loss for classes and labels, and ||Y - XW - 1b'||_F^2 + ridge ||W||_F^2
+    for numbers (see ``loss``), over coefficient matrices W with at most k non-zero rows, where
+    ridge is ``alpha`` times the number of samples. Features are added one
     by one where they lower the objective most; then the best exchange of a selected feature for
     another one is made, as long as that lowers it with all coefficients refitted; and the same
-    again from ``n_restarts`` changed supports, of which the best is kept. Nothing but the
-    columns of X'X for the features that were ever selected is computed.
+    again from ``n_restarts`` changed supports, of which the best is kept. With the squared loss
+    nothing but the columns of X'X for the features that were ever selected is computed.
 
     TopK is a selector: ``coef_`` and ``intercept_`` are the ridge regression (or logistic
     regression) refitted on the selected features, which says how they were judged. To predict
@@ -56,22 +64,26 @@ class TopK(FromMoments, LinearSelector):
         How many features to keep; a float between 0 and 1 is a share of all. With
         ``feature_groups``, how many groups.
     {alpha}
-    loss : {"auto", "squared", "l21", "logistic"}, default="squared"
-        "l21" sums the norms of the residuals of the samples instead of their squares, which
-        bounds the influence of outliers; it has no ridge. "logistic", for classes and labels,
-        is the negative log-likelihood of logistic regression: of the second of two classes; of
-        several classes each against the rest, or of each label, summed; "auto" is "logistic"
-        for them and "squared" for numbers.
+    loss : {"auto", "squared", "l21", "logistic"}, default="auto"
+        "squared" is the sum of squared residuals above. "l21" sums the norms of the residuals of
+        the samples instead of their squares, which bounds the influence of outliers; it has no
+        ridge. "logistic", for classes and labels, is the negative log-likelihood of logistic
+        regression: of the second of two classes; of several classes each against the rest, or of
+        each label, summed. "auto" is "logistic" for them and "squared" for numbers; from more
+        than 100,000 samples, and from Moments, streams and ``partial_fit``, it is always
+        "squared".
     gamma : float, default=0.0
         For ``loss="l21"``: weight of the sum of the row norms of W.
     {constraints}
-    n_restarts : int, default=20
-        Starts after the first; 0 is greedy growth and exchange alone. With the squared loss the
-        search goes on where better choices are likely: if fewer than two of the starts, those
-        that keep more than half of a choice not counted, end at the best one. More starts then
-        follow, which also exchange at a loss and join good choices, until ``n_restarts`` of them
-        in a row find nothing better; in all there are at most ten times ``n_restarts``. Without a
-        ridge a few of them follow as well if less than two thirds end there.
+    n_restarts : int or "auto", default="auto"
+        Starts after the first; 0 is greedy growth and exchange alone. "auto" is 2 with the
+        logistic loss, whose first start is nearly as good, and 20 with the others. With the
+        squared loss the search goes on where better choices are likely: if fewer than two of the
+        starts, those that keep more than half of a choice not counted, end at the best one. More
+        starts then follow, which also exchange at a loss and join good choices, until
+        ``n_restarts`` of them in a row find nothing better; in all there are at most ten times
+        ``n_restarts``. Without a ridge a few of them follow as well if less than two thirds end
+        there.
     certify : bool, default=False
         Whether to prove how far from the least objective the answer can be, by branch and
         bound; a better choice that turns up on the way is taken. For the squared and the
@@ -152,6 +164,7 @@ class TopK(FromMoments, LinearSelector):
         "loss": OneOf(LOSSES),
         "alpha": ALPHA,
         "gamma": Number(low=0.0),
+        "n_restarts": RESTARTS,
         "certify": Flag(),
         "gap_tol": Number(low=0.0),
     }
@@ -161,12 +174,12 @@ class TopK(FromMoments, LinearSelector):
         n_features_to_select: int | float = 10,
         *,
         alpha: float | str = "auto",
-        loss: str = "squared",
+        loss: str = "auto",
         gamma: float = 0.0,
         include: Any = None,
         exclude: Any = None,
         feature_groups: Any = None,
-        n_restarts: int = 20,
+        n_restarts: int | str = "auto",
         certify: bool = False,
         gap_tol: float = 1e-6,
         time_limit: float | None = None,
@@ -212,7 +225,7 @@ class TopK(FromMoments, LinearSelector):
             )
 
     def _check_moments(self) -> None:
-        if self.loss != "squared":
+        if self.loss not in ("auto", "squared"):
             raise ValueError(
                 f"loss={self.loss!r} needs the samples themselves: Moments are enough for "
                 "loss='squared' only."
@@ -240,8 +253,8 @@ class TopK(FromMoments, LinearSelector):
         d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)
         asked = Constraints.of(self.include, self.exclude, self.feature_groups, d, names)
         asked.check(problem.k)
-        loss = effective_loss(self.loss, problem.targets.task)
-        alpha = effective_alpha(self.alpha, loss)
+        loss = effective_loss(self.loss, problem.targets.task, problem.n_rows)
+        alpha = effective_alpha(self.alpha, loss, problem.targets.task)
         solution = self._solve_with(loss, alpha, problem, asked)
         solution.attributes |= {"loss_": loss, "alpha_": problem.scaled("alpha", alpha)}
         return solution
@@ -276,7 +289,7 @@ class TopK(FromMoments, LinearSelector):
             fit_intercept=problem.fit_intercept,
             include=asked.include,
             exclude=asked.exclude,
-            n_restarts=self.n_restarts,
+            n_restarts=effective_restarts(self.n_restarts, "l21"),
             rng=generator(self.random_state),
             monitor=problem.monitor,
         )
@@ -320,7 +333,7 @@ class TopK(FromMoments, LinearSelector):
             standardize=self.standardize,
             clip=self.clip,
             class_weight=self.class_weight,
-            n_restarts=self.n_restarts,
+            n_restarts=effective_restarts(self.n_restarts, loss),
             certify=self.certify,
             gap_tol=self.gap_tol,
             n_jobs=self.n_jobs,

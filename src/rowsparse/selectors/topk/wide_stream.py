@@ -55,7 +55,9 @@ def fit_wide(selector: Any, blocks: RowBlocks, sample: MomentsSample) -> None:
     asked.check(sample.k)
     inv_scale, unit = column_scales(sample, selector.standardize, True)
     wide = WideProblem(
-        found, inv_scale, effective_alpha(selector.alpha, "squared") * found.weight / unit**2
+        found,
+        inv_scale,
+        effective_alpha(selector.alpha, "squared", sample.targets.task) * found.weight / unit**2,
     )
     strength = wide.strength()
     strength[asked.include], strength[asked.exclude] = np.inf, -np.inf

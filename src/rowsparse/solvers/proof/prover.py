@@ -131,7 +131,12 @@ class Prover:
         proof = self._proven(candidates)
         if proof.diagonal is None:
             return proof
-        return replace(proof, diagonal=proof.diagonal / (candidates.norms**2 + self.ridge))
+        shares = proof.diagonal / (candidates.norms**2 + self.ridge)
+        if not np.all((shares > 0) & (shares <= 1)):
+            # Squares beyond the range of floats: nothing is known.
+            open_ = [Step(Kind.OPEN)]
+            return replace(proof, lower_bound=0.0, root_bound=0.0, steps=open_, diagonal=None)
+        return replace(proof, diagonal=shares)
 
     def _proven(self, candidates: Candidates) -> ProverResult:
         asked = self.problem
