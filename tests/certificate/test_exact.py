@@ -374,6 +374,21 @@ def test_a_diagonal_of_nearly_equal_columns(clip):
         bound(X, Y4, proof_of(about, step, diagonal=np.full(2, 1.01 * least)))
 
 
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e300])
+def test_columns_and_targets_of_any_size(scale):
+    proof = proof_of(statement(3), Step(Kind.ALL))
+    table = Table.of(X4 * scale, Y4, None, proof)
+    least = 20.0 if scale < 2.0**-1022 else 12.0  # so small a deviation is that of a constant
+    assert exact_bound(table, proof) == exact_objective(table, np.array([0])) == least
+    table = Table.of(X4, Y4 * scale, None, proof)
+    exactly = 12 * Fraction(scale) ** 2
+    if exactly > np.finfo(float).max:
+        assert exact_bound(table, proof) == np.finfo(float).max
+        assert exact_objective(table, np.array([0])) == np.inf
+    else:
+        assert exact_bound(table, proof) <= exactly <= exact_objective(table, np.array([0]))
+
+
 def test_a_choice_of_constants_explains_nothing():
     proof = proof_of(statement(1, alpha=0.0), Step(Kind.ALL))
     table = Table.of(np.ones((4, 1)), Y4, None, proof)

@@ -242,9 +242,11 @@ class Checker:
             order = np.concatenate([include, np.setdiff1d(pool, include)])
             stands = representatives(table.X, data.constant, order)
             pool = np.unique(stands[stands >= 0])
-        # The place in the pool of every column, or of the one that stands for it; -1 for none.
-        self.place = np.where(stands >= 0, np.searchsorted(pool, stands), -1)
-        self.first = self._all_choices(statement, pool.size)
+        # The place in the pool of every column; -1 for none.
+        self.place = np.full(statement.n_features, -1)
+        self.place[pool] = np.arange(pool.size)
+        own = stands[np.array(statement.include, dtype=np.intp)]
+        self.first = self._all_choices(statement, self.place[own[own >= 0]], pool.size)
         self.bounds = bounds_of(table, data, pool, proof.diagonal)
 
     def bound(self) -> float:
@@ -279,16 +281,16 @@ class Checker:
             raise does_not_hold("it tries more choices than can be tried")
         return self.bounds.every(choices), []
 
-    def _all_choices(self, statement: Statement, m: int) -> Choices:
-        """All choices of the problem, in terms of the pool.
+    @staticmethod
+    def _all_choices(statement: Statement, included: Index, m: int) -> Choices:
+        """All choices of the problem, from a pool of m columns; some may be ``included`` twice.
 
         Included columns that are constant, or copies of other included ones, take a place and add
         nothing. Other choices may be filled up with such columns, too: with fewer columns in the
         pool than places, all of them are chosen.
         """
-        places = self.place[np.array(statement.include, dtype=np.intp)]
-        chosen = np.unique(places[places >= 0])
-        k = min(statement.k - (places.size - chosen.size), m)
+        chosen = np.unique(included)
+        k = min(statement.k - (len(statement.include) - chosen.size), m)
         free = np.ones(m, dtype=bool)
         free[chosen] = False
         return Choices(chosen, free, k - chosen.size)

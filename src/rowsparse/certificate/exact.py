@@ -122,7 +122,7 @@ def _float(x: Number, places: int = 0) -> float:
     try:
         return (top << max(places, 0)) / (bottom << max(-places, 0))
     except OverflowError:
-        return math.copysign(math.inf, top)
+        return math.inf if top > 0 else -math.inf
 
 
 def _rounded(x: Fraction, towards: float) -> float:
