@@ -1,0 +1,115 @@
+"""Seams at which proofs were false once: each with the smallest problem that showed it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from benchmarks.exact import ExactProblem
+from benchmarks.exact_logistic import LogisticProblem
+from rowsparse import Moments, TopK
+from rowsparse.certificate import Proof, verify
+from rowsparse.certificate.proof import Kind, Step
+
+from .proofs import statement
+
+NUMBERS = {"loss": "squared", "task": "regression", "certify": True, "random_state": 0}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_with_a_subnormal_first_entry_are_no_copies(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0.1, 1.0, (12, 5))
+    X[0] = 5e-324
+    y = 3 * X[:, 4] + 0.01 * rng.standard_normal(12)
+    selector = TopK(1, alpha=0, **NUMBERS).fit(X, y)
+    optimum = ExactProblem.of(X, y[:, None], 1, 0.0).best()
+    assert selector.get_support(indices=True).tolist() == [4]
+    assert Fraction(selector.lower_bound_) <= optimum
+    assert Fraction(float(verify(X, y, selector))) <= optimum
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("seed", range(6))
+def test_limits_of_columns_are_not_rounded_to_the_precision_of_x(seed, loss):
+    rng = np.random.default_rng(seed)
+    X = (rng.standard_normal((30, 6)) + 1e5).astype(np.float32)
+    centred = X.astype(float) - 1e5
+    y = np.clip(centred[:, 0] - centred[:, 1], -1, 1) + 0.2 * rng.standard_normal(30)
+    task = "regression" if loss == "squared" else "classification"
+    y = y if loss == "squared" else (y > 0).astype(int)
+    options = NUMBERS | {"loss": loss, "task": task, "alpha": 0.01, "clip": 1.0}
+    stored, shifted = (TopK(2, **options).fit(A, y) for A in (X, centred))
+    assert stored.status_ == "optimal"
+    assert stored.lower_bound_ <= shifted.objective_
+    assert shifted.lower_bound_ <= stored.objective_
+    assert stored.lower_bound_ * (1 - 1e-6) <= float(verify(X, y, stored)) <= shifted.objective_
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("class_weight", [-1.0, 1.0]), ("class_weight", [np.nan, 1.0]), ("alpha", np.nan)],
+)
+def test_a_file_cannot_bring_weights_that_make_no_sense(name, value):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 6))
+    y = (X[:, 0] + 0.3 * rng.standard_normal(30) > 0).astype(int)
+    proof = TopK(2, loss="logistic", certify=True, random_state=0).fit(X, y).proof_
+    with pytest.raises(ValueError, match="its statement has values that are invalid"):
+        verify(X, y, replace(proof, statement=replace(proof.statement, **{name: value})))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_last_column_beside_badly_scaled_ones(exact):
+    X = np.eye(6)[:, :4].copy()
+    X[0, 1], X[1, 1] = 2.5, 1e17
+    y = np.array([1, 1, 0.1, 0.2, 0.5, 0.1])
+    options = {"alpha": 1e-12, "standardize": False, "fit_intercept": False, "include": [0, 1]}
+    proof = Proof(
+        statement(4, 3, **options), np.array([0, 1, 2]), 0.0, 0.0, None, None, [Step(Kind.LAST)]
+    )
+    alpha = options.pop("alpha")
+    optimum = ExactProblem.of(X, y[:, None], 3, alpha, **options).best()
+    assert Fraction(float(verify(X, y, proof, exact=exact))) <= optimum
+
+
+@pytest.mark.parametrize("seed", range(12, 20))
+def test_from_moments_the_objective_is_not_below_the_optimum(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((10, 5)), rng.standard_normal(10)
+    X[0] *= 1e8
+    options = NUMBERS | {"alpha": 1e-3, "standardize": False}
+    moments = Moments(task="regression").update(X, y)
+    streamed = TopK(2, **options).fit_moments(moments)
+    optimum = ExactProblem.of(X, y[:, None], 2, 1e-3, standardize=False).best()
+    assert Fraction(streamed.lower_bound_) <= optimum <= Fraction(streamed.objective_)
+
+
+def test_moments_of_nothing_but_rounding_errors_of_y_are_refused():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((10, 3)), rng.standard_normal(10)
+    passing = Moments("regression").update(X, 1e12 * y)
+    left = Moments("regression").update(X, 1e-6 * y).merge(passing).subtract(passing)
+    with pytest.raises(ValueError, match="nothing but rounding errors of y"):
+        TopK(2, **NUMBERS).fit_moments(left)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_logistic_fits_on_columns_of_any_scale_end_at_the_minimum(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((25, 5))
+    y = (X[:, 0] + X[:, 1] + 0.5 * rng.standard_normal(25) > 0).astype(int)
+    X *= 10.0 ** rng.uniform(-2, 14, 5)
+    options = {"alpha": 1e-3, "standardize": False}
+    selector = TopK(2, loss="logistic", certify=True, random_state=0, **options).fit(X, y)
+    exact = LogisticProblem.of(X, y[:, None], 2, 1e-3, standardize=False)
+    own = float(exact.objective(selector.get_support(indices=True).tolist()))
+    assert selector.objective_ == pytest.approx(own, rel=1e-8)
+    assert selector.lower_bound_ <= float(exact.best()) * (1 + 1e-15)
+    # With hardly a ridge in their units, rounding may leave nothing of the bound; exactly, all.
+    assert float(verify(X, y, selector)) <= selector.objective_
+    exactly = float(verify(X, y, selector, exact=True))
+    assert exactly == pytest.approx(selector.lower_bound_, rel=1e-6)
