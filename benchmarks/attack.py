@@ -327,7 +327,11 @@ def judge_moments(case: Case) -> Verdict:
         result.check(Fraction(fitted.lower_bound_) <= optimum, "bound above the optimum")
         slack = (1 - Fraction(_OF_TOTAL)) * optimum - Fraction(_OF_TOTAL) * exact.total
         result.check(Fraction(fitted.objective_) >= slack, "objective below the optimum")
-        checked = float(verify(X, case.y, fitted.proof_, sample_weight=weights))
+        try:
+            checked = float(verify(X, case.y, fitted.proof_, sample_weight=weights))
+        except ValueError as refusal:
+            result.check(False, f"a genuine proof: {refusal}")
+            return result
         result.check(Fraction(checked) <= optimum, "checked bound above the optimum")
     return result
 

@@ -162,6 +162,6 @@ def test_a_diagonal_is_admissible_only_below_the_products():
     ):
         with pytest.raises(ValueError, match="its diagonal"):
             SquaredBounds(table, data, np.arange(6), wrong)
-    wide = table_of(X[:5], Y[:5], k=3)
-    with pytest.raises(ValueError, match="more columns than samples"):
+    wide = table_of(X[:2], Y[:2], k=3)
+    with pytest.raises(ValueError, match="more than twice as many columns"):
         SquaredBounds(wide, scaled_of(wide), np.arange(6), np.full(6, share))

@@ -349,9 +349,9 @@ def test_diagonals_that_are_not_admissible_are_refused(shares):
     proof = proof_of(statement(3), Step(Kind.BOUND, ONE), diagonal=np.array(shares))
     with pytest.raises(ValueError, match="diagonal"):
         bound(X, Y4, proof)
-    wide = proof_of(statement(6), Step(Kind.OPEN), diagonal=np.full(6, 0.1))
-    with pytest.raises(ValueError, match="more columns than rows"):
-        bound(np.hstack([X, X]), Y4, wide)
+    wide = proof_of(statement(9), Step(Kind.OPEN), diagonal=np.full(9, 0.1))
+    with pytest.raises(ValueError, match="too many columns"):
+        bound(np.hstack([X, X, X]), Y4, wide)
 
 
 def test_a_diagonal_up_to_the_limit_is_admissible():

@@ -459,8 +459,8 @@ class _Squared(_Problem):
 
     def set_diagonal(self, shares: Array, pool: list[int]) -> None:
         """Replace the ridge by shares of the diagonal of A, if they are admissible."""
-        if len(pool) > len(self.weights) or shares.shape != (len(pool),):
-            raise does_not_hold("its diagonal has another length, or more columns than rows")
+        if len(pool) > 2 * len(self.weights) or shares.shape != (len(pool),):
+            raise does_not_hold("its diagonal has another length, or too many columns")
         if shares.dtype.kind != "f" or not np.all((shares > 0) & (shares <= 1)):
             raise does_not_hold("its diagonal has shares that are not within 0 and 1")
         self.shares = {j: self.number(x) for j, x in zip(pool, shares.tolist(), strict=True)}

@@ -46,7 +46,8 @@ class SquaredBounds:
         self.column_error = data.error + (error / self.root if error else 0.0)
         self.rounding = 2.0 * (n + 16) * EPS + 2.0 * self.column_error
         self.B = self.Z.T @ self.Y
-        self.gram = self.Z.T @ self.Z if m <= n else None
+        # For a diagonal of a pool that is not much larger, too: memory is limited by the data's.
+        self.gram = self.Z.T @ self.Z if m <= (n if shares is None else 2 * n) else None
         squares = np.einsum("ij,ij->j", self.Z, self.Z)
         self.norms = np.sqrt(squares + self.c)
         self.D, self.has_diagonal = self.c, shares is not None
@@ -62,7 +63,7 @@ class SquaredBounds:
         """
         m, gram = self.norms.size, self.gram
         if gram is None:
-            raise does_not_hold("it has a diagonal with more columns than samples")
+            raise does_not_hold("it has a diagonal with more than twice as many columns as samples")
         is_array = isinstance(shares, np.ndarray) and shares.dtype.kind == "f"
         if not is_array or shares.shape != (m,) or not np.all((shares > 0) & (shares <= 1)):
             raise does_not_hold("its diagonal is no share of that of the products")
