@@ -315,8 +315,7 @@ def _centred(X: Array, share: Array, *, centre: bool) -> _Centred:
     if not centre:
         return _Centred(values, exponent, norm, error, norm == 0.0)
     error += np.abs(share @ values)
-    # The least normal float in units of the column, which may be beyond the range of floats.
-    limit = np.maximum(_CONSTANT * largest, np.ldexp(_TINY, np.minimum(-exponent, 1000)))
+    limit = np.maximum(_CONSTANT * largest, np.ldexp(_TINY, -exponent))
     constant = norm <= limit
     is_close = bool(np.any(np.abs(norm - limit) <= _CLOSE * limit))
     return _Centred(values, exponent, norm, error, constant, is_close)

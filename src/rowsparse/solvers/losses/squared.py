@@ -22,6 +22,8 @@ from rowsparse.solvers.proximal import Composite, largest_eigenvalue
 _GRAM_ROWS = 500
 # Condition number (of columns of unit norm) from which a refit takes columns for dependent.
 _REFIT_CONDITION = 1e10
+# Below this norm, squares of the entries of a column may underflow.
+_SMALL_NORM = 1e-140
 # Matrices with more rows than this are compressed first, by blocks of so many entries.
 _TALL, _QR_ENTRIES = 1 << 15, 1 << 15
 
@@ -168,6 +170,11 @@ def _ridge_fit(X: Array, Y: Array, ridge: float) -> tuple[Array, float]:
     X = np.vstack([X, np.sqrt(ridge) * np.eye(k, X.shape[1])])
     target = np.vstack([Y, np.zeros((k, Y.shape[1]))])
     norms = np.linalg.norm(X, axis=0)
+    small = np.flatnonzero(norms < _SMALL_NORM)
+    if small.size:
+        # Squares of their entries may underflow.
+        largest = np.maximum(np.abs(X[:, small]).max(axis=0), np.finfo(np.float64).tiny)
+        norms[small] = largest * np.linalg.norm(X[:, small] / largest, axis=0)
     norms[norms == 0] = 1.0
     V = lstsq(X / norms, target, cond=1 / _REFIT_CONDITION, lapack_driver="gelsy")[0]
     rounding = (n + k + 16) * float(np.finfo(np.float64).eps)
