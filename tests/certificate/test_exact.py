@@ -14,25 +14,16 @@ from rowsparse import TopK
 from rowsparse.certificate import exact, verify
 from rowsparse.certificate.data import Table
 from rowsparse.certificate.exact import exact_bound, exact_objective
-from rowsparse.certificate.proof import Dual, Kind, Proof, Statement, Step
+from rowsparse.certificate.proof import Dual, Kind, Proof, Step
+
+from . import proofs
 
 X4 = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
 Y4 = np.array([3.0, 1, -1, -3])
 
 
 def statement(d, k=1, **changes):
-    common = {
-        "alpha": 1.0,
-        "loss": "squared",
-        "task": "regression",
-        "standardize": True,
-        "fit_intercept": True,
-        "class_weight": None,
-        "include": [],
-        "exclude": [],
-        "clip": None,
-    }
-    return Statement(n_features=d, k=k, **common | changes)
+    return proofs.statement(d, k, **{"alpha": 1.0} | changes)
 
 
 def proof_of(about, *steps, diagonal=None):
