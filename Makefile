@@ -49,9 +49,9 @@ lint: $(VENV)/.test $(VENV)/.lint ## check style and types (ruff, mypy --strict)
 	@echo "lint: mypy"
 	@$(BIN)/mypy
 
-attack: $(VENV)/.test ## attack the proofs for about a minute: SEED=1 MINUTES=0.12 of each kind; violations fail
-	@echo "attack: seed $(or $(SEED),0)"
-	@ROWSPARSE_SEED=$(or $(SEED),0) ROWSPARSE_MINUTES=$(or $(MINUTES),0.12) $(BIN)/python -m benchmarks.attack
+attack: $(VENV)/.test ## attack the proofs for a minute, from a new seed or SEED=1; MINUTES=0.12 of each kind
+	@seed=$${SEED:-$$(date +%s)}; echo "attack: make attack SEED=$$seed does the same again"; \
+	ROWSPARSE_SEED=$$seed ROWSPARSE_MINUTES=$${MINUTES:-0.12} $(BIN)/python -m benchmarks.attack
 
 test-floor: $(FLOOR)/.test ## run the fast tests with the oldest supported dependencies
 	@echo "test-floor: $$($(FLOOR_BIN)/python -c 'import numpy, scipy, sklearn; print("numpy", numpy.__version__, "scipy", scipy.__version__, "scikit-learn", sklearn.__version__)')"

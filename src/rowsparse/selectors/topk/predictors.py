@@ -144,6 +144,24 @@ class TopKClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
         chosen = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of samples whose class, or whose labels, are predicted right.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The classes, or 0/1 label indicators.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample.
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(X, y, sample_weight))
+
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, or of each label, with the logistic loss.
@@ -228,3 +246,21 @@ class TopKRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         array of shape (n_samples,), or (n_samples, n_targets)
         """
         return self._values(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination, R^2, of the predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The numbers.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each sample.
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(X, y, sample_weight))
