@@ -239,9 +239,9 @@ class Prover:
         )
 
     def _enumerated(self) -> ProverResult | None:
-        """The proof by trying all choices; None if there are too many, or no columns."""
+        """The proof by trying all choices; None if there are too many, or the data allow none."""
         asked, n = self.problem, self.design.shape[0]
-        if not self.design.has_stored_columns:
+        if self.design.is_unsure or not self.design.has_stored_columns:
             return None
         count = asked.k - asked.include.size
         if not few_choices(n, asked.pool.size - asked.include.size, count, asked.k):
