@@ -147,8 +147,13 @@ def least_squares_fit(
     if ridge > 0 and support.size > 2 * Y.shape[0]:
         # W = Q U lies in the span of the samples: X_S' = QR leaves fewer unknowns.
         Q, R = qr(X_S.T, mode="economic", check_finite=False)
-        U, objective = _ridge_fit(R.T, Y, ridge)
-        W = Q @ U
+        W = Q @ _ridge_fit(R.T, Y, ridge)[0]
+        # From the columns: of columns of very different scales, Q and R are not accurate.
+        n, k = X_S.shape
+        size = float(np.linalg.norm(X_S, axis=0) @ row_norms(W))
+        left = np.hypot(np.linalg.norm(Y - X_S @ W), np.sqrt(ridge) * np.linalg.norm(W))
+        rounding_error = (n + k + 16) * float(np.finfo(np.float64).eps)
+        objective = float(left + rounding_error * (np.linalg.norm(Y) + size)) ** 2
     else:
         W, objective = _ridge_fit(X_S, Y, ridge)
     if 0.0 < rounding < np.inf:
