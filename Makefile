@@ -28,7 +28,7 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.demo ## pick 10 of 64 pixels of the digits with every method; table and picture
-	@$(BIN)/rowsparse demo --out demo
+	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test ## run the test suite, but for the tests marked long
 	@echo "test: running pytest"
@@ -49,9 +49,9 @@ lint: $(VENV)/.test $(VENV)/.lint ## check style and types (ruff, mypy --strict)
 	@echo "lint: mypy"
 	@$(BIN)/mypy
 
-attack: $(VENV)/.test ## attack the proofs for a minute, from a new seed or SEED=1; MINUTES=0.12 of each kind
+attack: $(VENV)/.test ## attack the proofs for a minute, from a new seed or SEED=1; MINUTES=0.05 of each kind
 	@seed=$${SEED:-$$(date +%s)}; echo "attack: make attack SEED=$$seed does the same again"; \
-	ROWSPARSE_SEED=$$seed ROWSPARSE_MINUTES=$${MINUTES:-0.12} $(BIN)/python -m benchmarks.attack
+	ROWSPARSE_SEED=$$seed ROWSPARSE_MINUTES=$${MINUTES:-0.05} $(BIN)/python -m benchmarks.attack
 
 test-floor: $(FLOOR)/.test ## run the fast tests with the oldest supported dependencies
 	@echo "test-floor: $$($(FLOOR_BIN)/python -c 'import numpy, scipy, sklearn; print("numpy", numpy.__version__, "scipy", scipy.__version__, "scikit-learn", sklearn.__version__)')"

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [name ...] [--quick] [--out FILE.json] [--markdown FILE.md]``."""
+"""``python -m benchmarks [name ...] [--quick] [--out FILE.json] [--csv FOLDER]``."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from pathlib import Path
 
 NAMES = (
     "rfs",
-    "least_squares",
     "prox",
     "cdlsr",
     "startup",
     "topk",
     "search",
     "proofs",
+    "path_proofs",
+    "near_optimal",
+    "near_optimal_samples",
     "passes",
     "gpu",
     "scale",
     "dask_scale",
-    "accuracy",
     "logistic",
     "logistic_proofs",
+    "counts_and_survival",
     "clipping",
     "losses",
     "restarts",
@@ -32,6 +34,7 @@ NAMES = (
     "relief",
     "runner",
     "attack",
+    "verdicts",
 )
 DEFAULT_OUT = Path(__file__).parent / "results" / "latest.json"
 THREAD_VARIABLES = (
@@ -52,7 +55,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; or all")
     parser.add_argument("--quick", action="store_true", help="fewer data sets and repetitions")
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="where to write the JSON")
-    parser.add_argument("--markdown", type=Path, help="file whose marked places get the figures")
+    parser.add_argument(
+        "--csv", type=Path, help="folder of CSV files; the site's is docs/benchmarks"
+    )
     parser.add_argument(
         "--from", dest="source", type=Path, help="show the JSON of an earlier run, run nothing"
     )
@@ -70,9 +75,9 @@ def main(arguments: list[str]) -> None:
     from benchmarks.suite import run_suite, show_results
 
     if options.source:
-        show_results(options.source, options.names or NAMES, options.markdown)
+        show_results(options.source, options.names or NAMES, options.csv)
     else:
-        run_suite(options.names or NAMES, options.quick, options.out, options.markdown)
+        run_suite(options.names or NAMES, options.quick, options.out, options.csv)
 
 
 if __name__ == "__main__":

@@ -11,29 +11,27 @@ from unittest import mock
 import numpy as np
 
 from rowsparse.solvers.proof import (
-    branch,
-    candidates,
-    completion,
+    column_candidates,
     diagonal,
-    logistic_candidates,
-    nodes,
+    expander,
+    gram_candidates,
     tree,
 )
 
 # Without a Gram matrix, with columns in blocks, with few or no choices that are tried instead of
 # relaxed, with working sets that grow one by one, and with problems of their own for most nodes.
 _SMALL: tuple[tuple[ModuleType, dict[str, Any]], ...] = (
-    (candidates, {"_MAX_GRAM": 0}),
-    (candidates, {"_MAX_PAIRED": 2, "_FEW_PAIRED": 0}),
-    (candidates, {"_BLOCK_ENTRIES": 16}),
-    (completion, {"_CHUNK": 2}),
-    (logistic_candidates, {"_FEW_WAYS": 0, "_MAX_WAYS": 1}),
-    (logistic_candidates, {"_BLOCK_ENTRIES": 16}),
-    (logistic_candidates, {"_BATCH_ENTRIES": 1}),
-    (nodes, {"_FIRST_SET": 1}),
-    (tree, {"_MAX_ENTERING": 1}),
-    (tree, {"_COMPACT": 0.9}),
-    (branch, {"_OPEN_PER_TASK": 2, "_NODES_BEFORE_SEARCH": 1}),
+    (gram_candidates, {"_MAX_GRAM": 0}),
+    (gram_candidates, {"_MAX_PAIRED": 2, "_FEW_PAIRED": 0}),
+    (gram_candidates, {"_BLOCK_ENTRIES": 16}),
+    (gram_candidates, {"_CHUNK": 2, "_GROUP_ENTRIES": 1}),
+    (column_candidates, {"_FEW_WAYS": 0, "_MAX_WAYS": 1}),
+    (column_candidates, {"_BLOCK_ENTRIES": 16}),
+    (column_candidates, {"_BATCH_ENTRIES": 1}),
+    (expander, {"_FIRST_SET": 1}),
+    (expander, {"_LIKELY": 1, "_MIN_ENTERING": 1}),
+    (expander, {"_COMPACT": 0.9}),
+    (tree, {"_OPEN_PER_TASK": 2, "_NODES_BEFORE_SEARCH": 1}),
     (diagonal, {"_NODES_PER_FEATURE": 0}),
 )
 

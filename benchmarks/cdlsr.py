@@ -13,7 +13,7 @@ from benchmarks.timing import race
 from rowsparse.datasets import MissingDataError
 from rowsparse.design import make_design
 from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.sparse.cdlsr import cdlsr
+from rowsparse.solvers.sparse.cdlsr_solver import cdlsr
 
 K = 5
 STARTS = 40

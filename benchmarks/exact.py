@@ -8,10 +8,10 @@ penalty r v_j on feature j, which needs no square root.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, groupby
 from math import isqrt
 from typing import Any
 
@@ -27,6 +27,38 @@ _BITS = 300
 
 
 @dataclass(frozen=True)
+class ColumnSets:
+    """All choices of k units that contain some and none of others, by their columns."""
+
+    units: list[tuple[int, ...]]
+    k: int
+    include: frozenset[int]
+    exclude: frozenset[int]
+
+    @classmethod
+    def of(
+        cls,
+        d: int,
+        k: int,
+        include: Iterable[int] = (),
+        exclude: Iterable[int] = (),
+        groups: Iterable[Sequence[int]] | None = None,
+    ) -> ColumnSets:
+        """Units are columns, or groups for which columns stand in what must and must not be in."""
+        units = [tuple(group) for group in ([[j] for j in range(d)] if groups is None else groups)]
+        fixed, barred = (
+            frozenset(u for u, unit in enumerate(units) if set(unit) & set(columns))
+            for columns in (include, exclude)
+        )
+        return cls(units, k, fixed, barred)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        free = [u for u in range(len(self.units)) if u not in self.include | self.exclude]
+        for rest in combinations(free, self.k - len(self.include)):
+            yield tuple(sorted(j for u in (*self.include, *rest) for j in self.units[u]))
+
+
+@dataclass(frozen=True)
 class ExactProblem:
     """f(S) = total - <B_S, (G_SS + diag(penalty)_S)^-1 B_S>, all of it in fractions."""
 
@@ -34,9 +66,7 @@ class ExactProblem:
     B: Array
     total: Fraction
     penalty: list[Fraction]
-    k: int
-    include: frozenset[int]
-    exclude: frozenset[int]
+    sets: ColumnSets
 
     @classmethod
     def of(
@@ -52,6 +82,7 @@ class ExactProblem:
         include: Sequence[int] = (),
         exclude: Sequence[int] = (),
         clip: float | None = None,
+        groups: Sequence[Sequence[int]] | None = None,
     ) -> ExactProblem:
         """From dense data; clipped columns are as exact as their standard deviations."""
         w = fractions_of(np.ones(len(X)) if weights is None else weights)
@@ -66,13 +97,11 @@ class ExactProblem:
         total = (w[:, None] * Yf * Yf).sum()
         ridge = Fraction(alpha) * total_weight
         penalty = [ridge * (G[j, j] / total_weight if standardize else 1) for j in range(len(G))]
-        return cls(G, B, total, penalty, k, frozenset(include), frozenset(exclude))
+        return cls(G, B, total, penalty, ColumnSets.of(len(G), k, include, exclude, groups))
 
     def choices(self) -> Iterator[tuple[int, ...]]:
-        """All choices of k features that include and exclude what they must."""
-        free = [j for j in range(len(self.G)) if j not in self.include | self.exclude]
-        for rest in combinations(free, self.k - len(self.include)):
-            yield tuple(sorted((*self.include, *rest)))
+        """All choices, by their columns."""
+        return iter(self.sets)
 
     def objective(self, S: Sequence[int]) -> Fraction:
         """f(S), by eliminating one feature after another; dependent ones add nothing."""
@@ -94,12 +123,14 @@ class ExactProblem:
 
     def best(self, few: int = 4) -> Fraction:
         """The least objective: that of the few best choices of an enumeration in long doubles."""
-        choices = np.array(list(self.choices()), dtype=np.intp)
-        values = self._approximate(choices)
-        candidates = choices[np.argsort(values, kind="stable")[:few]]
-        # Where long doubles fail, the choice is looked at exactly.
-        lost = choices[~np.isfinite(values)][:50]
-        return min(self.objective(S.tolist()) for S in [*candidates, *lost])
+        looked_at: list[Any] = []
+        for width, same in groupby(sorted(self.choices(), key=len), key=len):
+            choices = np.array(list(same), dtype=np.intp).reshape(-1, width)
+            values = self._approximate(choices)
+            # Where long doubles fail, the choice is looked at exactly.
+            looked_at += [*choices[np.argsort(values, kind="stable")[:few]]]
+            looked_at += [*choices[~np.isfinite(values)][:50]]
+        return min(self.objective(S.tolist()) for S in looked_at)
 
     def _approximate(self, choices: Array) -> Array:
         diagonal = [self.G[j, j] + self.penalty[j] for j in range(len(self.G))]
@@ -164,6 +195,7 @@ def centred(X: Array, w: Array, clip: float | None) -> Array:
 
 
 def _precise_root(value: Fraction) -> Fraction:
-    """The square root to 300 bits."""
-    shift = 2 * _BITS + 2 * max(value.denominator.bit_length() - value.numerator.bit_length(), 0)
-    return Fraction(isqrt((value.numerator << shift) // value.denominator), 1 << (shift // 2))
+    """The square root to 300 bits; of 4 times a number twice that, so that copies stay copies."""
+    size = (value.numerator.bit_length() - value.denominator.bit_length()) // 2
+    unit = Fraction(2) ** (_BITS - size)
+    return Fraction(isqrt(int(value * unit**2))) / unit

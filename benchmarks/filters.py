@@ -1,4 +1,4 @@
-"""Filters by single features: passes over X, every set, mutual information of scikit-learn."""
+"""Filters by single features: passes over X, every set."""
 
 from __future__ import annotations
 
@@ -10,17 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.data import Data, for_each
-from benchmarks.peers.scikit_learn import mutual_information
 from benchmarks.tables import VERDICT, Table, verdict
-from benchmarks.timing import race, ratio
+from benchmarks.timing import race
 from rowsparse import FisherScore, FStatistic, InformationGain, TTest
 from rowsparse.datasets import MissingDataError, list_datasets, load
 
-LEAST_SPEEDUP = 50.0
 MOST_SECONDS = 2.0
 K = 10
-PEER_SETS = ("allaml", "isolet")
 QUICK_SETS = ("allaml", "isolet", "yeast")
 FILTERS = {
     "FStatistic": FStatistic(K),
@@ -35,36 +31,7 @@ Call = Callable[[], Any]
 
 
 def run(quick: bool) -> list[Table]:
-    return [_against_scikit_learn(quick), _passes(quick), _every_set(quick)]
-
-
-# -------------------------------------------------------------- information gain, scikit-learn
-def _against_scikit_learn(quick: bool) -> Table:
-    formats = {"data": "", "n x d x c": "", "ours s": ".4f", "scikit-learn s": ".2f"}
-    formats |= {"ratio": ".0f", "common of 50": "d", VERDICT: ""}
-    table = Table("InformationGain against mutual_info_classif of scikit-learn.", formats)
-    table.target = f"at least {LEAST_SPEEDUP:g} times faster"
-    table.notes.append(
-        "Two estimators of the same quantity, so the scores differ: ours cuts each column by "
-        "minimum description length and counts, scikit-learn's searches nearest neighbours. "
-        "Common: features among the best 50 of both."
-    )
-    return for_each(PEER_SETS[:1] if quick else PEER_SETS, table, _measure_peer)
-
-
-def _measure_peer(data: Data, table: Table) -> None:
-    calls: dict[str, Call] = {
-        "ours": partial(InformationGain(50).fit, data.X, data.y),
-        "theirs": partial(mutual_information, data.X, data.y),
-    }
-    timed = race(calls, rounds=5, budget=5.0)
-    theirs = np.argsort(-timed["theirs"].value, kind="stable")[:50]
-    common = int(timed["ours"].value.support_[theirs].sum())
-    speedup = ratio(timed["theirs"], timed["ours"])
-    row = {"data": data.name, "n x d x c": data.size, "ours s": timed["ours"].best}
-    row |= {"scikit-learn s": timed["theirs"].best, "ratio": speedup, "common of 50": common}
-    row |= {VERDICT: verdict(speedup >= LEAST_SPEEDUP)}
-    table.rows.append(row)
+    return [_passes(quick), _every_set(quick)]
 
 
 # ------------------------------------------------------------------------------ passes over X

@@ -120,7 +120,7 @@ def _fresh(design: Design, Y: np.ndarray, k: int, **settings: Any) -> Any:
 
 def _row_by_row(design: Design, Y: np.ndarray, k: int) -> Any:
     """The growth with one product for each feature, as where no guess of the next ones is right."""
-    with patch("rowsparse.solvers.subset.gram._AHEAD_ENTRIES", np.inf):
+    with patch("rowsparse.solvers.search.gram._AHEAD_ENTRIES", np.inf):
         return _fresh(design, Y, k, time_limit=NO_TIME)
 
 

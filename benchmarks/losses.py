@@ -29,10 +29,10 @@ from benchmarks.softmax import SoftmaxLoss
 from benchmarks.tables import VERDICT, Table, verdict
 from rowsparse import TopK
 from rowsparse.design import make_design
+from rowsparse.solvers.choices import Choices
 from rowsparse.solvers.losses.logistic import LogisticLoss
-from rowsparse.solvers.subset.logistic_descent import LogisticDescent, LogisticProblem
-from rowsparse.solvers.subset.newton import ColumnPool
-from rowsparse.solvers.subset.rules import Rules
+from rowsparse.solvers.problem import Problem
+from rowsparse.solvers.search.newton_state import NewtonColumns
 
 # The sets by which a setting is chosen, and those kept back to check the choice.
 CHOICE: tuple[str, ...] = ("prostate_ge", "srbct", "glioma", "lung", "lymphoma", "yale")
@@ -51,10 +51,6 @@ JUDGES = ("linear SVM", "logistic regression")
 CACHE = Path(__file__).parent / "results" / "losses.jsonl"
 # A setting that only sets of several classes have.
 _SEVERAL = (SOFTMAX, SOFTMAX_ALPHAS[0])
-# Columns that the search begins with; the others come in as they promise most.
-_FIRST_COLUMNS = 128
-# As in the search of the library.
-_TOL = 1e-10
 
 Settings = tuple[str, float]
 Part = tuple[Array, Classes, Array, Classes]
@@ -83,21 +79,17 @@ def selected(X: Array, y: Classes, setting: Settings) -> Iterator[NDArray[np.int
     kind = SoftmaxLoss if form == SOFTMAX else LogisticLoss
     design, _ = make_design(X, center=False, scale=False)
     labels = Y[:, 1:] if Y.shape[1] == 2 else Y
-    problem = LogisticProblem.of(kind(design, labels, np.ones(len(y)), True), alpha * len(y))
-    rules = Rules.of(problem, max(SIZES), (), (), _TOL)
-    nothing = np.empty(0, dtype=np.intp)
-    strength = problem.growth_estimates(problem.fit(np.empty((len(y), 0))))
-    pool = ColumnPool(design, np.argsort(-strength)[:_FIRST_COLUMNS])
-    descent = LogisticDescent(problem, rules, pool, nothing, 0)
+    loss = kind(design, labels, np.ones(len(y)), True)
+    choices = Choices.from_columns(X.shape[1], max(SIZES))
+    states = NewtonColumns(Problem(loss, alpha * len(y), choices))
+    state = states.start((), max(SIZES), widen=True)
     for k in SIZES:
-        while descent.features.size < k:
-            descent.widen_for_growth()
-            if not descent.add(rules.allowed):
-                break
-        descent.exchange()
-        if descent.widen_for_exchange():
-            descent.exchange()
-        yield descent.features
+        while state.size < k and state.grow(states.allowed):
+            pass
+        state.descend(states.allowed)
+        if state.widen():
+            state.descend(states.allowed)
+        yield state.features
 
 
 def scores(part: Part, setting: Settings, n_judges: int) -> list[list[float]]:

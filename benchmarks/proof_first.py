@@ -15,7 +15,7 @@ from benchmarks.data import Data, for_each
 from benchmarks.restarts import LOADERS, MOST_SAMPLES, standardised
 from benchmarks.tables import Table
 from rowsparse import TopK
-from rowsparse.selectors.topk import certification
+from rowsparse.selectors.topk import search_report
 
 SETS = ("allaml", "glioma", "jaffe", "leu", "lung_discrete", "lymphoma", "pcmac", "prostate_ge")
 QUICK = ("leu",)
@@ -34,7 +34,7 @@ def _give_up(_: Any) -> Any:
 
 def seconds_of_proof(selector: TopK, X: Any, y: Any) -> tuple[float, bool]:
     """Processor time of the first start and the first nodes, and whether they prove it."""
-    with patch.object(certification._BestSearch, "__call__", _give_up):
+    with patch.object(search_report._BestSearch, "__call__", _give_up):
         start = process_time()
         try:
             proven = selector.set_params(certify=True).fit(X, y).status_ == "optimal"

@@ -1,4 +1,4 @@
-"""RFS: against scikit-feature, and seconds to a certified gap against those of forming X X'."""
+"""RFS: seconds to a certified gap against those of forming X X'."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import peers
 from benchmarks.certificate import Array, n_rows, rfs_dual, rfs_objective
 from benchmarks.data import Data, for_each
 from benchmarks.tables import VERDICT, Table, verdict
 from benchmarks.timing import race, ratio, ratio_range
 from rowsparse.design import make_design
 from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.sparse.rfs import rfs
+from rowsparse.solvers.sparse.rfs_solver import rfs
 
 TOL = 1e-6
-LEAST_SPEEDUP = 300.0
 MOST_GRAMS = 20.0
 SETS = ("allaml", "glioma", "prostate_ge", "srbct", "lymphoma", "warppie10p")
 QUICK_SETS = ("glioma", "srbct")
@@ -49,55 +47,7 @@ def certify(
 
 
 def run(quick: bool) -> list[Table]:
-    tables = [gap_table(quick)]
-    if not quick:
-        tables.append(information_table())
-    return [peer_table(quick), *tables]
-
-
-def peer_table(quick: bool) -> Table:
-    """(a) The same problem as scikit-feature, on the labels that it trains on."""
-    formats = {"data": "", "gamma": "g", "ours s": ".4f", "scikit-feature s": ".2f", "ratio": ".0f"}
-    formats |= {"ours": ".6f", "gap": ".1e", "scikit-feature": ".6f", VERDICT: ""}
-    target = f"at least {LEAST_SPEEDUP:.0f} times faster at an equal or lower objective"
-    table = Table("RFS against scikit-feature, labels +1 and -1, no intercept.", formats)
-    table.target = target
-    peer, reason = peers.find("scikit_feature")
-    if peer is None:
-        table.notes.append(reason)
-        return table
-    table.notes.append("scikit-feature stops when its objective changes by less than 1e-3.")
-    gammas = (10.0,) if quick else (10.0, 1.0)
-    return for_each(["srbct"], table, partial(_against_peer, peer=peer, gammas=gammas))
-
-
-def _against_peer(data: Data, table: Table, *, peer: Any, gammas: tuple[float, ...]) -> None:
-    Y = peer.targets(data.y)
-    for gamma in gammas:
-        contestants = {
-            "ours": partial(solve, data.X, Y, gamma),
-            "theirs": partial(peer.fit_rfs, data.X, data.y, gamma),
-        }
-        timed = race(contestants, rounds=5)
-        ours, theirs = timed["ours"], timed["theirs"]
-        checked = certify(data.X, Y, ours.value, gamma, intercept=False)
-        objective = rfs_objective(data.X, Y, theirs.value, 0.0, gamma)
-        speedup = ratio(theirs, ours)
-        passed = speedup >= LEAST_SPEEDUP and checked["objective"] <= objective
-        table.rows.append(
-            {
-                "data": data.name,
-                "gamma": gamma,
-                "ours s": ours.best,
-                "scikit-feature s": theirs.best,
-                "ratio": speedup,
-                "ours": checked["objective"],
-                "gap": checked["gap"],
-                "scikit-feature": objective,
-                VERDICT: verdict(passed),
-                "runs": [len(ours.seconds), len(theirs.seconds)],
-            }
-        )
+    return [gap_table(quick), *([] if quick else [information_table()])]
 
 
 _GAP_FORMATS = {
@@ -117,7 +67,7 @@ _GAP_FORMATS = {
 
 
 def gap_table(quick: bool) -> Table:
-    """(b) Seconds to the certified gap, in units of one product X X'."""
+    """Seconds to the certified gap, in units of one product X X'."""
     table = Table(f"RFS to a certified relative gap of {TOL:g}.", _GAP_FORMATS | {VERDICT: ""})
     table.target = f"the gap within {MOST_GRAMS:.0f} times the seconds of forming X X'"
     table.notes.append(

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from benchmarks.certificate import Array
-from rowsparse.solvers.losses.logistic import LogisticLoss, NewtonFit
+from rowsparse.solvers.losses.logistic import LogisticLoss
+from rowsparse.solvers.losses.newton import NewtonFit
 
 # Most Newton steps, conjugate gradients for each, and halvings of a step.
 _MAX_STEPS, _MAX_PRODUCTS, _MAX_HALVINGS = 100, 40, 40
@@ -31,12 +32,9 @@ class SoftmaxLoss(LogisticLoss):
     def value(self, P: Array) -> float:
         return float(self.omega @ (logsumexp(P, axis=1) - np.einsum("ic,ic->i", self.Y, P)))
 
-    def gradient(self, P: Array) -> Array:
-        return np.asarray(self.omega[:, None] * (softmax(P, axis=1) - self.Y))
-
-    def curvature(self, P: Array) -> Array:
+    def derivatives(self, P: Array) -> tuple[Array, Array]:
         Q = softmax(P, axis=1)
-        return np.asarray(self.omega[:, None] * Q * (1.0 - Q))
+        return self.omega[:, None] * (Q - self.Y), self.omega[:, None] * Q * (1.0 - Q)
 
     def fit(
         self,

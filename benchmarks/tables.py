@@ -26,8 +26,9 @@ class Table:
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
-    def cells(self) -> list[list[str]]:
-        return [[_cell(row.get(c), spec) for c, spec in self.formats.items()] for row in self.rows]
+    def cells(self, missing: str = "-") -> list[list[str]]:
+        columns = self.formats.items()
+        return [[_cell(row.get(c), spec, missing) for c, spec in columns] for row in self.rows]
 
     def text(self) -> str:
         """Title, target, aligned columns and notes."""
@@ -54,9 +55,9 @@ def verdict(passed: bool) -> str:
     return PASS if passed else MISS
 
 
-def _cell(value: Any, spec: str) -> str:
+def _cell(value: Any, spec: str, missing: str) -> str:
     if value is None or value == "":
-        return "-"
+        return missing
     return format(value, spec)
 
 

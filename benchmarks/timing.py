@@ -52,20 +52,6 @@ def race(
     return timed
 
 
-def race_again(
-    timed: Mapping[str, Timed],
-    contestants: Mapping[str, Callable[[], Any]],
-    *,
-    below: float,
-    rounds: int,
-) -> None:
-    """More rounds for those below so many seconds, of which noise is a larger share."""
-    brisk = [name for name in timed if timed[name].best < below]
-    for _ in range(rounds):
-        for name in brisk:
-            timed[name].run(contestants[name])
-
-
 def ratio(slower: Timed, faster: Timed) -> float:
     """How many times the best of ``faster`` fits into the best of ``slower``."""
     return slower.best / faster.best

@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from benchmarks.tables import MISS, VERDICT, Table, verdict
 
@@ -25,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 TASKS_FILE = Path(__file__).with_name("watch_tasks.py")
 DEFAULT_OUT = Path(__file__).parent / "results" / "watch.md"
 LIMIT, ROUNDS = 1.25, 7
+DONT_COMPILE = "PYTHONDONTWRITEBYTECODE"
 Times = dict[str, float | None]
 
 
@@ -56,29 +58,37 @@ def checked_out(revision: str, folder: Path) -> Iterator[Path]:
         git("worktree", "remove", "--force", str(folder))
 
 
-def measure(tree: Path) -> Times:
-    """The times of all tasks with the library of a work tree, in a process of its own."""
+def run_in(tree: Path, file: Path, *arguments: str) -> Any:
+    """What a file prints as JSON with the library of a work tree, in a process of its own."""
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(TASKS_FILE)],
-        env=os.environ | one_thread | {"PYTHONPATH": str(tree / "src")},
+        [sys.executable, "-W", "ignore", str(file), *arguments],
+        # Compiled files are kept, so that the import is timed without compiling.
+        env=os.environ | one_thread | {"PYTHONPATH": str(tree / "src"), DONT_COMPILE: ""},
         cwd=tree,
         stdout=subprocess.PIPE,
         encoding="utf-8",
         check=True,
     )
-    times: Times = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def measure(tree: Path, parts: Sequence[str] = ()) -> Times:
+    """The times of tasks with the library of a work tree."""
+    times: Times = run_in(tree, TASKS_FILE, *parts)
     return times
 
 
-def take_turns(trees: Sequence[Path], rounds: int) -> list[tuple[Times, Times]]:
+def take_turns(
+    trees: Sequence[Path], rounds: int, parts: Sequence[str] = ()
+) -> list[tuple[Times, Times]]:
     """The times of both trees in every round; the other one begins in every second."""
     for tree in trees:
-        measure(tree)  # so that the compiled files are there
+        measure(tree, parts)  # so that the compiled files are there
     pairs = []
     for i in range(rounds):
         order = trees if i % 2 == 0 else trees[::-1]
-        measured = {tree: measure(tree) for tree in order}
+        measured = {tree: measure(tree, parts) for tree in order}
         pairs.append((measured[trees[0]], measured[trees[1]]))
         print(f"round {i + 1} of {rounds} done", file=sys.stderr, flush=True)
     return pairs
@@ -121,6 +131,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--since", help="revision to compare with; the last tag by default")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--limit", type=float, default=LIMIT, help="largest ratio that passes")
+    parser.add_argument(
+        "--only", action="append", default=[], help="part of the names of the tasks to run"
+    )
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT, help="file for the table")
     options = parser.parse_args(arguments)
     if options.rounds < 1 or options.limit <= 0:
@@ -144,7 +157,7 @@ def main(arguments: list[str]) -> int:
         checked_out(names[0], Path(folder) / "before") as old,
         checked_out(names[1], Path(folder) / "after") as new,
     ):
-        pairs = take_turns([old, new], options.rounds)
+        pairs = take_turns([old, new], options.rounds, options.only)
     table = compare(pairs, names, options.limit)
     print(table.text())
     options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -20,11 +20,12 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "docs.extensions.architecture",
     "docs.extensions.command_line",
     "docs.extensions.mathml",
-    "docs.extensions.picture",
+    "docs.extensions.outputs",
     "docs.extensions.repository_links",
     "docs.extensions.docstrings",
 ]
@@ -42,7 +43,12 @@ myst_update_mathjax = False
 autosummary_generate = [str(page) for page in (HERE / "api").glob("*.md")]
 # Beside rowsparse.Stability, on disks for which upper and lower case are the same.
 autosummary_filename_map = {"rowsparse.stability": "rowsparse.stability_function"}
-autosummary_context = {"method_pages": [page.stem for page in (HERE / "methods").glob("*.md")]}
+autosummary_context = {
+    "method_pages": {
+        **{page.stem: page.stem for page in (HERE / "methods").glob("*.md")},
+        **dict.fromkeys(("fisherscore", "ridgeranking", "allfeatures"), "baselines"),
+    }
+}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
@@ -50,6 +56,8 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_",
+    # What `make demo` runs is no page.
+    "ignore_pattern": r"\bdemo\.py$",
     "within_subsection_order": "docs.extensions.gallery_order.Order",
     "doc_module": ("rowsparse",),
     "backreferences_dir": "api/generated/examples",
@@ -59,10 +67,15 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
+# What is copied are the lines of code alone, without prompts and output.
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
 html_theme = "pydata_sphinx_theme"
 html_title = "rowsparse"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
 # Pages without others below them have nothing to show in a sidebar.
 html_sidebars: dict[str, list[str]] = {
@@ -71,20 +84,18 @@ html_sidebars: dict[str, list[str]] = {
         "changelog",
         "cli",
         "contributing",
+        "getting_started",
         "index",
         "migration",
-        "plotting",
         "policies",
         "report",
-        "scale",
         "search",
         "security",
     )
 }
 html_show_sourcelink = False
 html_copy_source = False
-# Summaries are fetched by a script, which browsers refuse for pages opened from a disk.
-html_show_search_summary = False
+html_search_scorer = str(HERE / "search_scorer.js")
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "rowsparse"},

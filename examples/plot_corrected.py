@@ -2,66 +2,66 @@
 Corrected, and as published
 ===========================
 
-Several of the printed algorithms have errors. Every selector of a paper has
+Three of the printed algorithms have errors. Every selector of a paper has
 ``variant="corrected"``, the default, and ``variant="published"``, which takes the printed steps,
 so that printed numbers can be reproduced and the errors seen. Two of them here.
 """
 
 # %%
-# RFS: an answer that depends on the origin of y
-# ----------------------------------------------
-# In the printed method of Nie et al. (2010) the bias is one more feature, a column of ones, and
-# penalised like the others. Add 100 to every number that is to be predicted and the model is
-# another one, though nothing has changed but the origin. The corrected variant has a free
-# intercept.
-import warnings
-
+# LpInf: a step that is a maximum
+# -------------------------------
+# The proximal step of Kong and Ding (2014) is to minimise (u - a)² / 2 + t abs(u)ᵖ. The printed
+# search takes the first point where the derivative is zero and compares it with nothing.
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import load_wine
-from sklearn.exceptions import ConvergenceWarning
 
-from rowsparse import RFS, LpInf
+from rowsparse.rows import prox_dc, prox_dc_published, prox_lpinf, prox_lpinf_published
 
-X, y = load_wine(return_X_y=True)
-X = (X - X.mean(axis=0)) / X.std(axis=0)
-target = X[:, :3].sum(axis=1) + np.random.default_rng(0).normal(size=len(X))
-variants = ("published", "corrected")
-shifts = [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]
-coefs = {
-    variant: [RFS(3, gamma=60.0, variant=variant).fit(X, target + s).coef_[:3] for s in shifts]
-    for variant in variants
+a, t, p = 1.25, 1.0, 0.5
+
+
+def lpinf(u):
+    return 0.5 * (u - a) ** 2 + t * np.abs(u) ** p
+
+
+steps = {
+    "published": prox_lpinf_published([[a]], t, p)[0, 0],
+    "corrected": prox_lpinf([[a]], t, p)[0, 0],
 }
-for variant, values in coefs.items():
-    print(
-        f"{variant}: {np.round(values[0], 2)} without a shift, {np.round(values[-1], 2)} with 100"
-    )
+for variant, u in steps.items():
+    print(f"LpInf, {variant}: u = {u:.3f}, value {lpinf(u):.3f}")
 
 # %%
-# LpInf: an objective that rises
-# ------------------------------
-# The proximal step printed by Kong and Ding (2014) is not the minimum that it is meant to be, so
-# that the objective goes up and down. The corrected iteration never rises, and ends lower. (The
-# published one says that it has not converged; the warning is left out here.)
-warnings.simplefilter("ignore", ConvergenceWarning)
-history = {
-    variant: LpInf(3, p=1.0, gamma=60.0, variant=variant).fit(X, y).history_ for variant in variants
+# NmAPG: a row that turns round
+# -----------------------------
+# The proximal step of An, Dong and Qin (2021) leaves the k longest rows and shortens the others by
+# α. Printed without a limit at zero, it takes a short row to the other side.
+U, alpha = np.array([[3.0], [0.4]]), 1.0
+
+
+def nmapg(u):  # of the second row, which is not among the k = 1 longest
+    return 0.5 * (u - U[1, 0]) ** 2 + alpha * np.abs(u)
+
+
+rows = {
+    "published": prox_dc_published(U, 1, alpha)[1, 0],
+    "corrected": prox_dc(U, 1, 0.0, alpha)[1, 0],
 }
-for variant, values in history.items():
-    rise = max(0.0, np.diff(values).max())
-    print(f"{variant}: largest rise {rise:.2g}, least objective {min(values):.2f}")
+for variant, u in rows.items():
+    print(f"NmAPG, {variant}: u = {u:.1f}, value {nmapg(u):.3f}")
 
 # %%
 # Both in pictures
 # ----------------
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4), layout="constrained")
-for (variant, values), colour in zip(coefs.items(), ("tab:orange", "tab:blue"), strict=True):
-    lines = left.plot(shifts, values, "o-", color=colour)
-    lines[0].set_label(variant)
-left.set(xlabel="added to y", ylabel="the three coefficients", title="RFS, gamma = 60")
-left.legend()
-for (variant, values), colour in zip(history.items(), ("tab:orange", "tab:blue"), strict=True):
-    right.plot(values, color=colour, label=variant)
-right.set(xlabel="iteration", ylabel="objective", title="LpInf, p = 1", xscale="log")
-right.legend()
+for axes, value, found, ends, title in (
+    (left, lpinf, steps, (-0.4, 1.4), "LpInf, p = 0.5"),
+    (right, nmapg, rows, (-0.9, 0.9), "NmAPG, a row outside the k longest"),
+):
+    u = np.linspace(*ends, 400)
+    axes.plot(u, value(u), color="0.5")
+    for (variant, at), colour in zip(found.items(), ("tab:orange", "tab:blue"), strict=True):
+        axes.plot(at, value(at), "o", markersize=9, color=colour, label=variant)
+    axes.set(xlabel="u", ylabel="what the step is to minimise", title=title)
+    axes.legend()
 plt.show()

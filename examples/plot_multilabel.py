@@ -20,7 +20,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 
-from rowsparse import TopK, selector_info
+from rowsparse import TopK, get_selector
 from rowsparse.datasets import make_row_sparse
 
 X, Y, planted = make_row_sparse(
@@ -44,10 +44,10 @@ classifier = MultiOutputClassifier(LogisticRegression())
 ks = [2, 4, 6, 8, 12, 16]
 curves = {}
 for name in ("topk", "mtfs", "fstatistic"):
-    label = selector_info(name).cls.__name__
+    label = type(get_selector(name)).__name__
     curves[label] = []
     for k in ks:
-        model = make_pipeline(selector_info(name).cls(k), classifier)
+        model = make_pipeline(get_selector(name, k), classifier)
         predicted = cross_val_predict(model, X, Y, cv=5)
         curves[label].append(f1_score(Y, predicted, average="macro"))
 for label, values in curves.items():

@@ -40,8 +40,14 @@ grid = {
 search = GridSearchCV(pipeline, grid, cv=5).fit(X_train, y_train)
 best = search.best_estimator_
 print(search.best_params_)
+print("accuracy in the folds:", round(search.best_score_, 3))
 print("accuracy on the test samples:", round(search.score(X_test, y_test), 3))
 print(best["select"].get_feature_names_out(data.feature_names))
+
+# %%
+# The test samples are the score to report. That of the folds is the best of 28, chosen by it, and
+# so too high; and 143 test samples have a standard error of two points. On this split both act
+# together: on five others (``random_state`` 1 to 5) the test samples give 0.95 to 0.98.
 
 # %%
 # Accuracy over the number of features

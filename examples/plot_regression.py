@@ -39,7 +39,7 @@ PathDisplay.from_estimator(chooser)
 plt.show()
 
 # %%
-# And what each feature adds on all samples, with the features of each choice below. The best choice
-# of eight is not that of seven and one more: s3 goes and comes back.
+# And what each feature adds on all samples, with the features of each choice below. A best choice
+# need not be that of one feature less and one more; on these data all of them are.
 PathDisplay.from_path(path, X.columns)
 plt.show()

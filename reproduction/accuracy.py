@@ -23,8 +23,10 @@ from reproduction.declare import Contender, Row, RunTask, Size
 from reproduction.runner import limited
 from rowsparse._arrays import Array
 from rowsparse.datasets import load
-from rowsparse.evaluation import PROTOCOLS, SelectionCurve, evaluate_split, folds
+from rowsparse.evaluation import SelectionCurve
+from rowsparse.evaluation.curve import PROTOCOLS, evaluate_split
 from rowsparse.selectors import get_selector
+from rowsparse.selectors.meta.fold_scores import drawn_folds
 
 # From this number of samples on, libsvm is too slow and liblinear is used instead.
 _MANY = 4000
@@ -106,7 +108,8 @@ def judged_curve(task: RunTask, X: Array, y: Array, kind: str) -> SelectionCurve
     name, params = options["selector"], options["params"]
     selector = make_peer(name) if name in PEERS else get_selector(name, 1, **params)
     judges = classifiers(options["estimators"], len(X), kind, options.get("trees", 100))
-    splits = list(enumerate(folds(_splitter(options, kind, task.split), X, y, kind, task.split)))
+    cv, seed = _splitter(options, kind, task.split), task.split
+    splits = list(enumerate(drawn_folds(cv, X, y, kind, shuffle=True, random_state=seed)))
     seeds = np.random.SeedSequence(task.split).generate_state(len(splits))
     honest = options["protocol"] == "honest"
     records = []

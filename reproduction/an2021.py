@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.an2021_convergence import (
+    SPARSITY,
     convergence_context,
     convergence_rows,
     convergence_tasks,
@@ -32,6 +33,7 @@ from reproduction.an2021_runs import (
     redundancy_tasks,
     settings_tasks,
 )
+from reproduction.claims import Claim, counted, share, split, verdict
 from reproduction.declare import Experiment, Paper, Row, labels
 from reproduction.figures import curve_picture, method_panels
 from reproduction.sections import accuracy_section
@@ -44,11 +46,17 @@ from reproduction.summaries import (
     place,
     values_by,
 )
-from reproduction.tables import markdown_table, means_table, shown
-from rowsparse.evaluation import PROTOCOLS
+from reproduction.tables import DASH, markdown_table, means_table, shown
+from rowsparse.evaluation.curve import PROTOCOLS
 
 LABELS = labels(CONTENDERS)
 OBJECTIVE_LABELS = labels(OBJECTIVE_CONTENDERS)
+# The seven of the paper; what it calls TopK is RPFS.
+PAPERS_SEVEN = {
+    method: label for method, label in LABELS.items() if method not in ("nmapg", "topk")
+}
+RIVAL = "rpfs published"
+LARGE_K = 20
 # Values that differ by a smaller share count as equal.
 TIE = 1e-4
 OWN = LARGER_RHO
@@ -76,6 +84,107 @@ PENALTIES = {
 }
 
 
+def claims(rows: Mapping[str, list[Row]]) -> list[Claim]:
+    """What the paper says of its method, judged by NmAPG as published among the paper's seven."""
+    rates = {
+        name: means_over_k(rows.get("redundancy", []), rate, DATASETS, PAPERS_SEVEN)
+        for rate, name in RATES.items()
+    }
+    accuracy = rows.get("accuracy", [])
+    places: dict[str, list[int]] = {
+        name: [place(own, OWN, sign=1) for own in means.values() if OWN in own]
+        for name, means in rates.items()
+    }
+    first: dict[str, list[int]] = {}
+    large: dict[str, list[bool]] = {}
+    for estimator in ESTIMATORS:
+        found = means_by_protocol(accuracy, DATASETS, PAPERS_SEVEN, estimator=estimator)
+        beyond = [row for row in accuracy if row.get("k", 0) > LARGE_K]
+        second = means_by_protocol(beyond, DATASETS, (OWN, RIVAL), estimator=estimator)
+        for protocol in PROTOCOLS:
+            first.setdefault(protocol, []).extend(
+                place(own, OWN) for own in found[protocol].values() if OWN in own
+            )
+            large.setdefault(protocol, []).extend(
+                own[OWN] > own[RIVAL] for own in second[protocol].values() if len(own) == 2
+            )
+    convergence = convergence_context(rows.get("convergence", []))["claims"] or {"faster": {}}
+    sparsity = sparsity_context(rows.get("sparsity", []))
+    falls = sparsity["falls"]
+    return [
+        split(
+            '"lower redundancy rate in almost all cases": least of the seven methods',
+            "curves",
+            _leads(places),
+        ),
+        split(
+            '"outperforms the compared FS methods on both classifiers": first of the seven',
+            "curves",
+            _leads(first),
+        ),
+        split(
+            '"accuracy curves of RFS and nmAPG are much more stable than that of TopK" (RPFS): '
+            "fewer points lost from one k to the next",
+            "curves",
+            {
+                PAPERS_SEVEN[method]: [
+                    own[method] < own[RIVAL]
+                    for own in drops(accuracy).values()
+                    if {method, RIVAL} <= set(own)
+                ]
+                for method in ("rfs gamma 1", OWN)
+            },
+        ),
+        split(
+            f'"outperforms TopK (RPFS) in the cases where K is quite large, e.g., K > {LARGE_K}"',
+            "curves",
+            large,
+        ),
+        split(
+            '"the sparsity level of nmAPG is nearly the same as the number of features": rows '
+            "above 0.001 within a tenth of K",
+            "curve",
+            sparsity["near"],
+            (SPARSITY[OWN],),
+        ),
+        Claim(
+            '"the sparsity curve of TopK (RPFS) is not linearly increasing"',
+            "curve",
+            f"W has fewer rows above 0.001 after {share(falls)} steps of K" if falls else DASH,
+            verdict([any(falls)] if falls else []),
+        ),
+        counted(
+            '"Algorithm 2 converges much faster than Algorithm 1": as low in half the iterations',
+            "curves of 2 data sets",
+            "data sets",
+            convergence.get("twice", []),
+        ),
+    ]
+
+
+def _leads(places: Mapping[str, Sequence[int]]) -> dict[str, list[bool]]:
+    """Where a method is first, under names that say which places it has."""
+    return {
+        f"{name} (places {min(found)} to {max(found)})": [at == 1 for at in found]
+        for name, found in places.items()
+        if found
+    }
+
+
+def drops(rows: Sequence[Row]) -> dict[tuple[Any, ...], dict[str, float]]:
+    """Accuracy lost from one k to the next, summed, by curve and method; inside the folds."""
+    found: dict[tuple[Any, ...], dict[str, float]] = {}
+    means: dict[tuple[Any, ...], dict[int, float]] = {}
+    for (dataset, estimator, method, k), values in values_by(
+        rows, "accuracy", "dataset", "estimator", "method", "k", protocol="honest"
+    ).items():
+        means.setdefault((dataset, estimator, method), {})[k] = float(np.mean(values))
+    for (*curve, method), own in means.items():
+        steps = np.diff([own[k] for k in sorted(own)])
+        found.setdefault(tuple(curve), {})[method] = float(-steps[steps < 0].sum())
+    return found
+
+
 def redundancy_claims(rows: Sequence[Row]) -> dict[str, Any] | None:
     """Where NmAPG stands by either rate, and whether the rates agree on who is first."""
     means = {rate: means_over_k(rows, rate, DATASETS, LABELS) for rate in RATES}
@@ -89,13 +198,6 @@ def redundancy_claims(rows: Sequence[Row]) -> dict[str, Any] | None:
         for method, value in means["published"][d].items()
     ]
     return {
-        "places": {
-            name: {
-                DATASETS[d]: f"{place(means[rate][d], OWN, sign=1)} of {len(means[rate][d])}"
-                for d in ran
-            }
-            for rate, name in RATES.items()
-        },
         "differ": sum(len(first) > 1 for first in firsts),
         "sets": len(ran),
         "below": sum(printed < 0.45 * true for printed, true in pairs),
@@ -116,7 +218,9 @@ def _redundancy(rows: Sequence[Row]) -> dict[str, Any]:
         panels = method_panels(rows, DATASETS, DRAWN, what=rate, factor=1.0)
         if panels:
             title = f"an2021-redundancy-{rate}"
-            pictures[name] = curve_picture(title, panels, x="features", y="redundancy", columns=4)
+            pictures[name] = curve_picture(
+                title, panels, x="features", y="redundancy", columns=4, subject=LABELS[OWN]
+            )
     blocks = {name: means_over_k(rows, rate, DATASETS, LABELS) for rate, name in RATES.items()}
     return {
         "runs": {
@@ -125,7 +229,7 @@ def _redundancy(rows: Sequence[Row]) -> dict[str, Any]:
             if (own := matching(rows, dataset=dataset))
         },
         "claims": redundancy_claims(rows),
-        "table": means_table(blocks, DATASETS, LABELS, what="rate", form=".3f"),
+        "table": means_table(blocks, DATASETS, LABELS, form=".3f"),
         "pictures": pictures,
     }
 
@@ -150,8 +254,6 @@ def best_penalty(
 
 def _settings(rows: Sequence[Row], estimator: str) -> dict[str, Any]:
     """What is gained by choosing the penalty on the test folds."""
-    shown = labels(OTHER_SETTINGS) | {m: LABELS[m] for m in ("rfs gamma 1", OWN)}
-    found = means_by_protocol(rows, DATASETS, shown, estimator=estimator)
     return {
         "estimator": estimator,
         "gains": [
@@ -160,7 +262,6 @@ def _settings(rows: Sequence[Row], estimator: str) -> dict[str, Any]:
             for protocol in PROTOCOLS
             if (best := best_penalty(rows, penalties, estimator=estimator, protocol=protocol))
         ],
-        "table": means_table(found, DATASETS, shown),
     }
 
 
@@ -240,6 +341,7 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
     both = [*other, *(row for row in accuracy if row.get("dataset") in small)]
     with_best = [*accuracy, *best_setting_rows(both, RFS_GAMMAS, BEST_RFS)]
     return {
+        "claims": claims(rows),
         "redundancy": _redundancy(rows.get("redundancy", [])),
         "accuracy": [
             accuracy_section(
@@ -247,10 +349,10 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
                 with_best,
                 DATASETS,
                 ACCURACY_LABELS,
-                {OWN: "NmAPG as published"},
                 estimator=estimator,
                 drawn=DRAWN,
                 columns=4,
+                subject=LABELS[OWN],
             )
             for estimator in ESTIMATORS
         ],

@@ -16,7 +16,8 @@ from reproduction.problems import class_matrix
 from rowsparse._arrays import Array, Index
 from rowsparse.datasets import load
 from rowsparse.design import make_design
-from rowsparse.evaluation import redundancy, select_for_each
+from rowsparse.evaluation.metrics import redundancy
+from rowsparse.evaluation.supports import select_for_each
 from rowsparse.rows import row_norms
 from rowsparse.selectors import get_selector
 from rowsparse.solvers.losses.l21 import L21Loss
@@ -201,5 +202,5 @@ def objective_rows(task: RunTask) -> list[Row]:
 def refitted_value(Z: Array, Y: Array, support: Index, gamma: float) -> float:
     """The least ||Z_S W - Y||_21 + γ ||W||_21 on a support, to a certified gap."""
     design, _ = make_design(Z, center=False, scale=False)
-    loss = L21Loss.of(design, Y, None, fit_intercept=False)
+    loss = L21Loss.from_targets(design, Y, None, fit_intercept=False)
     return loss.refit(support, penalty=gamma, tol=1e-5).objective

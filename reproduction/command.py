@@ -9,8 +9,8 @@ from reproduction import get_paper
 from reproduction.pages import write_page
 from reproduction.runner import RunProgress, run_paper
 from reproduction.store import ResultStore, read_rows
-from rowsparse.cli.display import Display
 from rowsparse.cli.outcome import DONE, WARNED, ended
+from rowsparse.cli.table_commands import Display
 from rowsparse.workflow.result_folder import check_writable
 
 

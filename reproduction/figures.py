@@ -13,9 +13,8 @@ import numpy as np
 from reproduction.declare import Row
 from reproduction.summaries import values_by
 from rowsparse._text import joined
-from rowsparse.evaluation import PROTOCOLS
-from rowsparse.plotting.axes import STRONG, require_matplotlib
-from rowsparse.plotting.lines import draw_line
+from rowsparse.evaluation.curve import PROTOCOLS
+from rowsparse.plotting.axes import STRONG, draw_line, require_matplotlib
 
 
 class Line(NamedTuple):
@@ -92,10 +91,13 @@ def protocol_pictures(
     *,
     y: str = "accuracy, %",
     columns: int = 3,
+    subject: str = "TopK",
 ) -> dict[str, Picture]:
     """A picture for each protocol that was run, from the panels of a protocol."""
     return {
-        protocol: curve_picture(f"{name}-{protocol}", found, x="features", y=y, columns=columns)
+        protocol: curve_picture(
+            f"{name}-{protocol}", found, x="features", y=y, columns=columns, subject=subject
+        )
         for protocol in PROTOCOLS
         if (found := panels(protocol))
     }
@@ -122,14 +124,21 @@ def coinciding(panels: Panels) -> dict[str, list[str]]:
     return found
 
 
-def curve_picture(name: str, panels: Panels, *, x: str, y: str, columns: int = 3) -> Picture:
-    """A picture of the panels, whose note names the curves that hide each other."""
+def curve_picture(
+    name: str, panels: Panels, *, x: str, y: str, columns: int = 3, subject: str = "TopK"
+) -> Picture:
+    """A picture of the panels, whose note names the curves that hide each other.
+
+    The line of the ``subject`` stands out.
+    """
     hidden = [f"{pair} ({'; '.join(titles)})" for pair, titles in coinciding(panels).items()]
     note = f"Curves that lie on each other: {joined(hidden)}." if hidden else ""
-    return Picture(name, curves(panels, x=x, y=y, columns=columns), note)
+    return Picture(name, curves(panels, x=x, y=y, columns=columns, subject=subject), note)
 
 
-def curves(panels: Panels, *, x: str, y: str, columns: int = 3) -> Callable[[Path], None]:
+def curves(
+    panels: Panels, *, x: str, y: str, columns: int = 3, subject: str = "TopK"
+) -> Callable[[Path], None]:
     """A function that draws the panels."""
 
     def draw(path: Path) -> None:
@@ -143,7 +152,7 @@ def curves(panels: Panels, *, x: str, y: str, columns: int = 3) -> Callable[[Pat
         handles = {}
         for axes, (title, lines) in zip(grid, panels.items(), strict=False):
             for name, line in lines.items():
-                is_own = name == "TopK"
+                is_own = name == subject
                 colour = {"color": STRONG} if is_own else {}
                 handles[name] = draw_line(
                     axes, *line, number=names.index(name), highlight=is_own, **colour

@@ -11,16 +11,17 @@ from sklearn.model_selection import cross_validate, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks import clipping, losses
+from benchmarks import losses
 from benchmarks.peers.selectors import PEERS
 from reproduction.accuracy import accuracy_tasks, classifiers, judged_curve
 from reproduction.declare import Contender, Experiment, Paper, Row, RunTask, Size
-from reproduction.league_page import gains, page_context, titles
+from reproduction.league_page import gains, page_context, titles, untouched_context
 from reproduction.league_scores import (
     BRIEF,
     DECLARED,
     DEEP,
     JUDGES,
+    OWN,
     REFERENCE,
     SLOW,
     VARIANTS,
@@ -29,19 +30,15 @@ from reproduction.league_scores import (
 )
 from rowsparse._arrays import Array
 from rowsparse.datasets import list_datasets, load
-from rowsparse.evaluation import SelectionCurve, folds
+from rowsparse.evaluation import SelectionCurve
 from rowsparse.selectors import list_selectors
+from rowsparse.selectors.meta.fold_scores import drawn_folds
 
 KS = (5, 10, 20, 40, 80)
 FOLDS = 5
 SETTINGS: dict[str, dict[str, Any]] = DECLARED.table("settings")
-# Variants of TopK: the sets by which their settings were chosen, and those kept back to check.
-USES = {
-    "topk-logistic": (losses.CHOICE, losses.CHECK),
-    "topk-clip": tuple(
-        clipping.TEXT[part] + clipping.OTHERS[part] for part in ("choice", "kept back")
-    ),
-}
+# The sets by which TopK's setting was chosen, and those kept back to check it.
+USES = (losses.CHOICE, losses.CHECK)
 STANDARD, FULL = DECLARED.size("standard"), DECLARED.size("full")
 
 
@@ -56,7 +53,7 @@ def contenders_for(kind: str) -> dict[str, Contender]:
         name: Contender(name, label(name), SETTINGS.get(name, {}))
         for name in [*list_selectors(kind), *peers]
     }
-    return {**plain, **VARIANTS}
+    return {**plain, **OWN, **VARIANTS}
 
 
 def _tasks(experiment: str, size: Size) -> list[RunTask]:
@@ -181,7 +178,7 @@ def _without_selection(task: RunTask, X: Array, y: Array, kind: str) -> Row:
             make_pipeline(StandardScaler(), estimator),
             X,
             y,
-            cv=folds(FOLDS, X, y, kind, task.split),
+            cv=drawn_folds(FOLDS, X, y, kind, shuffle=True, random_state=task.split),
             scoring=("accuracy", "f1_macro"),
             error_score="raise",
         )
@@ -200,9 +197,14 @@ def page(rows: Mapping[str, list[Row]]) -> dict[str, Any]:
         "settings": settings,
         "standard": {"repeats": STANDARD.repeats, **STANDARD.options},
         "brief": [label(name) for name in BRIEF],
-        "uses": {name: [titles(part) for part in parts] for name, parts in USES.items()},
-        "gains": [line for name, parts in USES.items() for line in gains(scores, name, *parts)],
-        "parts": page_context(rows, {name: contenders_for(kind) for name, kind in KINDS.items()}),
+        "uses": [titles(part) for part in USES],
+        "gains": gains(scores, *USES),
+        "untouched": untouched_context(scores, {*USES[0], *USES[1]}),
+        "parts": page_context(
+            rows,
+            {name: contenders_for(kind) for name, kind in KINDS.items()},
+            USES,
+        ),
     }
 
 

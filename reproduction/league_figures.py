@@ -14,7 +14,7 @@ from reproduction.point_labels import Label, label_points
 from rowsparse._arrays import Array
 from rowsparse.evaluation import Comparison
 from rowsparse.plotting.axes import STRONG
-from rowsparse.plotting.ranks import draw_ranks
+from rowsparse.plotting.comparison_display import draw_ranks
 
 Draw = Callable[[Path], None]
 
@@ -24,7 +24,7 @@ FAMILIES = {
     "subspace": ("subspace or graph", "#aa3377"),
     "unsupervised": ("without targets", "#999933"),
     "deep": ("network", "#66aacc"),
-    "package": ("scikit-learn and other packages", "#dd7722"),
+    "package": ("other package", "#dd7722"),
     "baseline": ("baseline", "#888888"),
 }
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import rankdata
 
+from benchmarks.losses import CHOICE
 from reproduction.declare import Row
 from reproduction.league_page import time_points
-from reproduction.league_scores import BRIEF, Scores, label
+from reproduction.league_scores import UNRANKED, Scores, label
 from reproduction.store import read_rows
 from reproduction.tables import markdown_table
 from rowsparse._files import write_whole
@@ -24,6 +25,13 @@ __all__ = ["BEGIN", "END", "tables", "updated"]
 
 BEGIN, END = "<!-- league -->", "<!-- end of the league -->"
 PAGE = Path("guide", "which_method.md")
+_HEADER = (
+    "features",
+    "sets",
+    "methods",
+    "the best mean ranks",
+    "sets TopK's penalty was chosen by",
+)
 # Methods named in a cell.
 _NAMED = 4
 
@@ -41,13 +49,13 @@ def tables(rows: Mapping[str, list[Row]]) -> str:
     """Mean ranks by kind of data and by k, and the methods that are not beaten in time."""
     classes = Scores.of(rows["classes"], "accuracy")
     labels = Scores.of(rows["labels"], "f1")
-    several: list[str | int] = ["several labels, any", *_kind(labels, labels.complete)]
+    several: list[str | int] = ["several labels, any", *_kind(labels, labels.complete), 0]
     lines = [*_by_kind(classes), several]
     by_k = [[k, _first(classes.mean_ranks(classes.ranked, k=k))] for k in classes.ks]
     return "\n\n".join(
         (
             "### By kind of data",
-            markdown_table(["features", "sets", "methods", "the best mean ranks"], lines),
+            markdown_table(_HEADER, lines),
             "### By number of features",
             markdown_table(["k", "the best mean ranks, all kinds of data"], by_k),
             "### By time",
@@ -62,13 +70,16 @@ def _by_kind(scores: Scores) -> list[list[str | int]]:
     for at in scores.complete:
         kinds.setdefault(dataset_info(scores.datasets[at]).kind, []).append(at)
     falling = sorted(kinds.items(), key=lambda item: -len(item[1]))
-    return [[kind, *_kind(scores, sets)] for kind, sets in falling]
+    return [
+        [kind, *_kind(scores, sets), sum(scores.datasets[at] in CHOICE for at in sets)]
+        for kind, sets in falling
+    ]
 
 
 def _kind(scores: Scores, sets: Sequence[int]) -> tuple[int, int, str]:
     """Number of sets, of methods with a result on all of them, and the best of these."""
     finished = np.asarray(~np.isnan(scores.mean()[list(sets)]).any(axis=0))
-    methods = [at for at in scores.distinct if finished[at] and scores.methods[at] not in BRIEF]
+    methods = [at for at in scores.distinct if finished[at] and scores.methods[at] not in UNRANKED]
     table = scores.by_block(methods, scores.blocks(sets))
     ranks = rankdata(-table, axis=1).mean(axis=0).tolist()
     names = [scores.methods[at] for at in methods]
@@ -78,7 +89,7 @@ def _kind(scores: Scores, sets: Sequence[int]) -> tuple[int, int, str]:
 def _first(ranks: Mapping[str, float]) -> str:
     """The methods with the least mean ranks.
 
-    >>> _first({"topk": 1.5, "mrmr": 2.25})
+    >>> _first({"topk-logistic": 1.5, "mrmr": 2.25})
     'TopK 1.5, MRMR 2.2'
     """
     best = sorted(ranks.items(), key=lambda item: item[1])[:_NAMED]

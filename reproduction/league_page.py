@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,16 @@ import numpy as np
 from reproduction.declare import Row
 from reproduction.figures import Picture
 from reproduction.league_figures import FAMILIES, critical_difference, place_map, time_and_score
-from reproduction.league_scores import JUDGES, OUR_METHOD, Scores, family, label, outcome
+from reproduction.league_scores import (
+    JUDGES,
+    OUR_METHOD,
+    SQUARED,
+    VARIANTS,
+    Scores,
+    family,
+    label,
+    outcome,
+)
 from reproduction.tables import DASH, markdown_table, shown
 from rowsparse._arrays import Array
 from rowsparse.datasets import dataset_info
@@ -23,20 +32,28 @@ METRICS = {
     "labels": ("f1", "macro-F1", "Multi-label sets: "),
 }
 _MARKS = {"failed": "F", "out of time": "T"}
+# How a set was used for TopK's setting, and methods that are named on the sets that were not.
+_USES, _SHOWN = ("chosen", "checked"), 8
 # Errors that are told.
 _TOLD, _LENGTH = 12, 200
 
 
 def page_context(
-    rows: Mapping[str, list[Row]], contenders: Mapping[str, Iterable[str]]
+    rows: Mapping[str, list[Row]],
+    contenders: Mapping[str, Iterable[str]],
+    uses: Sequence[Sequence[str]] = (),
 ) -> list[dict[str, Any]]:
-    """The parts of the page, single-label sets first; ``contenders`` by experiment."""
+    """The parts of the page, single-label sets first; ``contenders`` by experiment.
+
+    ``uses`` are the sets by which TopK's setting was chosen, and those that checked it.
+    """
     parts = []
     for experiment, (metric, word, prefix) in METRICS.items():
         scores = Scores.of(rows.get(experiment, []), metric)
         if scores.methods:
             name = f"league-{experiment}"
             part = {
+                "name": experiment,
                 "word": word,
                 "prefix": prefix,
                 "run": run_context(scores, contenders[experiment]),
@@ -44,7 +61,7 @@ def page_context(
                 "ranks": ranks_context(scores, name),
                 "against": against_context(scores),
                 "time": _time_picture(scores, name, word),
-                "data_table": _data_table(scores),
+                "data_table": _data_table(scores, uses),
                 "places": _place_picture(scores, name),
             }
             parts.append(part)
@@ -140,32 +157,55 @@ def ranks_context(scores: Scores, name: str) -> dict[str, Any] | None:
         "result": overall,
         "shared": sum(len(group) > 1 for group in scores.blocks()),
         "table": rank_table(scores, overall),
+        "by_k": rank_table(scores, overall, scores.ks),
         "sets": len(scores.complete),
         "unfinished": unfinished_ranks(scores),
-        "common": common_ranks(scores),
+        "variants": variant_ranks(scores),
         "picture": Picture(f"{name}-ranks", critical_difference(overall)),
     }
 
 
-def common_ranks(scores: Scores) -> dict[str, Any] | None:
-    """Mean ranks of slow methods too, on the sets that all have; None if there are few."""
-    common = scores.common()
-    overall = common.comparison()
-    if overall is None or len(common.ranked) == len(scores.ranked):
+def untouched_context(scores: Scores, seen: Collection[str]) -> dict[str, Any] | None:
+    """Mean ranks on the sets that no setting of TopK was chosen or checked on.
+
+    Nor on another set of the same samples.
+    """
+    if not scores.methods:
         return None
+    groups = [
+        group for group in scores.blocks() if not {scores.datasets[at] for at in group} & {*seen}
+    ]
+    sets = [at for group in groups for at in group]
+    ranks = scores.mean_ranks(scores.ranked, sets)
+    if not ranks:
+        return None
+    best = sorted(ranks.items(), key=lambda item: item[1])[:_SHOWN]
     return {
-        "result": overall,
-        "sets": titles(common.datasets),
-        "table": rank_table(common, overall),
+        "sets": titles(scores.datasets[at] for at in sets),
+        "blocks": len(groups),
+        "methods": len(ranks),
+        "lines": [[label(name), f"{rank:.1f}"] for name, rank in best],
     }
 
 
-def rank_table(scores: Scores, overall: Comparison) -> str:
-    """Mean ranks over all, by classifier and by k."""
+def variant_ranks(scores: Scores) -> list[list[Any]]:
+    """The rank that each setting of TopK has in the place of the default among the rivals."""
+    rivals = [at for at in scores.ranked if scores.methods[at] != OUR_METHOD]
+    lines = []
+    for name in (OUR_METHOD, *VARIANTS):
+        if name in scores.methods and len(rivals) > 1:
+            ranks = scores.mean_ranks([*rivals, scores.methods.index(name)])
+            if name in ranks:
+                lines.append([label(name), f"{ranks[name]:.1f}", len(ranks)])
+    return lines
+
+
+def rank_table(scores: Scores, overall: Comparison, ks: Sequence[int] = ()) -> str:
+    """Mean ranks over all, by classifier and for some k."""
     columns = {
         "all": scores.mean_ranks(scores.ranked),
         **{judge: scores.mean_ranks(scores.ranked, judge=judge) for judge in JUDGES},
-        **{f"k = {k}": scores.mean_ranks(scores.ranked, k=k) for k in scores.ks},
+        **{f"k = {k}": scores.mean_ranks(scores.ranked, k=k) for k in ks},
     }
     ranks = {title: own for title, own in columns.items() if own}
     lines = []
@@ -192,13 +232,11 @@ def unfinished_ranks(scores: Scores) -> list[list[Any]]:
     return sorted(lines, key=lambda line: float(line[2]) - float(line[3]))
 
 
-def gains(
-    scores: Scores, variant: str, choice: Sequence[str], check: Sequence[str]
-) -> list[list[Any]]:
-    """Points that a variant of TopK gains, by what the sets were used for; nothing without it."""
-    if not {variant, OUR_METHOD} <= set(scores.methods):
+def gains(scores: Scores, choice: Sequence[str], check: Sequence[str]) -> list[list[Any]]:
+    """Points of TopK above its squared loss, by what the sets were used for."""
+    if not {OUR_METHOD, SQUARED} <= set(scores.methods):
         return []
-    pair = [scores.methods.index(name) for name in (variant, OUR_METHOD)]
+    pair = [scores.methods.index(name) for name in (OUR_METHOD, SQUARED)]
     found: dict[str, list[float]] = {"choice": [], "check": [], "neither": []}
     for block in scores.blocks():
         names = {scores.datasets[at] for at in block}
@@ -207,7 +245,6 @@ def gains(
         found[use].append(100 * float(ours - plain))
     return [
         [
-            label(variant),
             use,
             len(own),
             f"{np.mean(own):+.1f}",
@@ -263,32 +300,34 @@ def time_points(scores: Scores) -> dict[str, tuple[float, float]]:
 
 
 # ------------------------------------------------------------------------------ by data set
-def _data_table(scores: Scores) -> str:
-    """The best method for each k and TopK with its place, in percent."""
-    header = ["data", "all features"]
-    for k in scores.ks:
-        header += [f"best, k = {k}", f"TopK, k = {k}"]
-    by_k = [(scores.mean(k=k), scores.places(k=k)) for k in scores.ks]
+def _data_table(scores: Scores, uses: Sequence[Sequence[str]]) -> str:
+    """Means over k in percent: all features, the best selection, and TopK with its place.
+
+    ``uses`` are the sets by which TopK's setting was chosen, and those that checked it.
+    """
+    means = scores.mean()
+    ranked = [at for at, name in enumerate(scores.methods) if name not in VARIANTS]
     lines = []
     for at, name in enumerate(scores.datasets):
+        mark = next((f" ({use})" for use, own in zip(_USES, uses, strict=False) if name in own), "")
         reference = scores.reference(name)
         value = None if np.isnan(reference) else 100 * reference
-        cells = [dataset_info(name).title, shown(value, ".1f")]
-        for means, places in by_k:
-            cells += _best_and_own(scores, means[at], places[at])
-        lines.append(cells)
-    return markdown_table(header, lines)
+        cells = [dataset_info(name).title + mark, shown(value, ".1f")]
+        lines.append([*cells, *_best_and_own(scores, means[at], ranked)])
+    return markdown_table(["data", "all features", "best selection", "TopK (place)"], lines)
 
 
-def _best_and_own(scores: Scores, values: Array, places: Array) -> list[str]:
-    if np.isnan(values).all():
+def _best_and_own(scores: Scores, values: Array, ranked: Sequence[int]) -> list[str]:
+    known = [at for at in ranked if not np.isnan(values[at])]
+    if not known:
         return [DASH, DASH]
-    best = int(np.nanargmax(values))
+    best = max(known, key=lambda at: float(values[at]))
     first = f"{100 * values[best]:.1f} {label(scores.methods[best])}"
-    own = scores.methods.index(OUR_METHOD) if OUR_METHOD in scores.methods else None
-    if own is None or np.isnan(values[own]):
+    own = next((at for at in known if scores.methods[at] == OUR_METHOD), None)
+    if own is None:
         return [first, DASH]
-    return [first, f"{100 * values[own]:.1f} ({places[own]:.0f})"]
+    place = 1 + sum(bool(values[at] > values[own]) for at in known)
+    return [first, f"{100 * values[own]:.1f} ({place})"]
 
 
 def _place_picture(scores: Scores, name: str) -> Picture | None:

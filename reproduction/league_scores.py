@@ -13,12 +13,13 @@ from reproduction.declare import Declaration, Row
 from rowsparse._arrays import Array
 from rowsparse.datasets import dataset_info
 from rowsparse.evaluation import Comparison, compare_over_datasets
-from rowsparse.evaluation.comparison import holm
-from rowsparse.selectors import list_selectors, selector_info
+from rowsparse.evaluation.dataset_comparison import holm
+from rowsparse.selectors import list_selectors
+from rowsparse.selectors.registry import selector_info
 
 # Classifiers by the names that are shown, and as they are called in the rows.
 JUDGES = {"1-NN": "nn", "linear SVM": "svm", "random forest": "forest"}
-OUR_METHOD = "topk"
+OUR_METHOD, SQUARED = "topk-logistic", "topk"
 # What selects nothing, and has therefore no rank among those that do.
 REFERENCE = "allfeatures"
 DEEP = tuple(list_selectors(kind="deep"))
@@ -33,9 +34,12 @@ PEER_LABELS = {
     "mrmr-selection": "mrmr-selection",
 }
 DECLARED = Declaration("league")
+OWN = DECLARED.contenders("own")
 VARIANTS = DECLARED.contenders("variants")
-# Methods that have less time than the others, and are not ranked with them.
+# Methods that have less time than the others.
 BRIEF: tuple[str, ...] = tuple(DECLARED.table("brief")["methods"])
+# What is not ranked with the others: they, and further settings of TopK, of which rivals have one.
+UNRANKED = (*BRIEF, *VARIANTS)
 # Methods that a run may leave out on some sets.
 SLOW: tuple[str, ...] = tuple(DECLARED.table("slow")["methods"])
 # Worse than any score: the place of a method that has none.
@@ -44,8 +48,8 @@ _NONE = -1.0
 
 def label(method: str) -> str:
     """What a method is called on the page."""
-    if method in VARIANTS:
-        return VARIANTS[method].label
+    if method in OWN | VARIANTS:
+        return (OWN | VARIANTS)[method].label
     return PEER_LABELS.get(method) or selector_info(method).cls.__name__
 
 
@@ -53,7 +57,8 @@ def family(method: str) -> str:
     """Its kind in the registry; ``unsupervised`` without targets, and ``package`` for a peer."""
     if method in PEER_LABELS:
         return "package"
-    info = selector_info(VARIANTS[method].selector if method in VARIANTS else method)
+    ours = OWN | VARIANTS
+    info = selector_info(ours[method].selector if method in ours else method)
     return info.kind if info.supervised or info.kind in ("baseline", "deep") else "unsupervised"
 
 
@@ -143,13 +148,6 @@ class Scores:
             return ()
         return tuple(np.flatnonzero(self.seen[:, everywhere].all(axis=1)).tolist())
 
-    def common(self) -> Scores:
-        """Those of the complete data sets on which all have a result that are ever ranked."""
-        needed = [at for at, name in enumerate(self.methods) if name not in BRIEF]
-        lacking = np.isnan(self.mean()[:, needed]).sum(axis=1).tolist()
-        kept = {self.datasets[at] for at in self.complete if not lacking[at]}
-        return Scores.of([row for row in self.rows if row["dataset"] in kept], self.metric)
-
     @property
     def twins(self) -> list[list[int]]:
         """Groups of methods whose scores are the same wherever they have any."""
@@ -169,12 +167,16 @@ class Scores:
     def ranked(self) -> tuple[int, ...]:
         """The distinct methods that have a result on every complete set."""
         finished = np.asarray(~np.isnan(self.mean()[list(self.complete)]).any(axis=0))
-        return tuple(at for at in self.distinct if finished[at] and self.methods[at] not in BRIEF)
+        return tuple(
+            at for at in self.distinct if finished[at] and self.methods[at] not in UNRANKED
+        )
 
     @property
     def unfinished(self) -> tuple[int, ...]:
-        """The other distinct methods: no result on some sets, or run on some only."""
-        return tuple(at for at in self.distinct if at not in self.ranked)
+        """The other distinct methods that had the same time: no result on some sets."""
+        return tuple(
+            at for at in self.distinct if at not in self.ranked and self.methods[at] not in UNRANKED
+        )
 
     def blocks(self, datasets: Iterable[int] | None = None) -> list[list[int]]:
         """Data sets in groups that share no samples."""
@@ -243,9 +245,9 @@ class Scores:
     def against(self, method: str, **which: Any) -> list[Rival]:
         """Every other distinct method, where both have a result; p is Holm's.
 
-        Networks take no part: they are run on a few sets only.
+        Those that had less time take no part, nor variants of TopK.
         """
-        rivals = [at for at in self.distinct if self.methods[at] not in DEEP]
+        rivals = [at for at in self.distinct if self.methods[at] not in UNRANKED]
         names = [self.methods[at] for at in rivals]
         groups = self.blocks()
         if method not in names or not groups:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from reproduction.claims import MOSTLY, Claim
 from reproduction.declare import Paper, Row
 from reproduction.figures import Picture
 from reproduction.tables import markdown_table, shown, spread
@@ -30,7 +32,9 @@ def write_page(
     Templates see, beside what ``paper.page`` returns, these filters: ``fmt(".1f")`` as Python's
     format, ``shown(".1f")`` with a dash for none, ``spread`` for mean ± standard deviation,
     ``median``, ``listed`` for names with values, ``joined`` for words in a sentence,
-    ``table("data | k")`` for lines under a header, and ``picture(caption)``, which draws.
+    ``table("data | k")`` for lines under a header, ``claims`` for the table that a page opens with,
+    ``saved("name", "text")`` for a table in a CSV file, to which the text links, and
+    ``picture(caption)``, which draws.
     """
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -42,8 +46,12 @@ def write_page(
     def picture(item: Picture, caption: str) -> str:
         path = folder / f"{item.name}{ending}.png"
         write_whole(path, item.draw)
-        caption = f"{caption} {item.note}".strip()
-        return f"![{caption}]({path.name})\n\n*{caption}*"
+        return f"![{caption}]({path.name})\n\n*{' '.join([caption, item.note]).strip()}*"
+
+    def saved(table: str, name: str, text: str) -> str:
+        path = folder / f"{paper.name}-{name}{ending}.csv"
+        write_whole(path, lambda temporary: _write_csv(temporary, table))
+        return f"[{text}]({path.name})"
 
     environment = Environment(  # Markdown is no HTML: nothing is to be escaped.
         loader=FileSystemLoader(paper.templates),
@@ -52,8 +60,17 @@ def write_page(
         lstrip_blocks=True,
     )
     environment.filters |= {"fmt": format, "shown": shown, "spread": spread, "picture": picture}
-    environment.filters |= {"listed": listed, "joined": joined, "table": _table, "median": median}
+    environment.filters |= {
+        "claims": _claims_table,
+        "saved": saved,
+        "listed": listed,
+        "joined": joined,
+        "table": _table,
+        "median": median,
+    }
     text = environment.get_template(f"{paper.name}.md").render(paper.page(rows))
+    if failed := failures(rows):
+        text += "\n## What failed\n\n" + "\n".join(f"- {line}" for line in failed) + "\n"
     # Parts that are left out leave their blank lines behind.
     text = re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
     if trial:
@@ -64,8 +81,30 @@ def write_page(
     return page
 
 
+def failures(rows: Mapping[str, list[Row]]) -> list[str]:
+    """Methods, data sets and reasons of the runs that ended in an error."""
+    every = (row for own in rows.values() for row in own if row.get("error"))
+    return sorted({f"{row['method']} on {row['dataset']} ({row['error']})" for row in every})
+
+
+def _claims_table(claims: Iterable[Claim]) -> str:
+    rows = ((c.claim, c.printed, c.here, f"**{c.verdict}**") for c in claims)
+    table = markdown_table(["The paper says", "printed", "here", "verdict"], rows, numbers=False)
+    return f'{table}\n\n"{MOSTLY}" means more than half of the cases.'
+
+
 def _table(lines: Iterable[Sequence[Any]], header: str) -> str:
     return markdown_table(header.split(" | "), lines)
+
+
+def _write_csv(path: Path, table: str) -> None:
+    """The cells of a table in Markdown."""
+    header, _, *lines = table.strip().splitlines()
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = (line[1:-1].split("|") for line in (header, *lines))
+        csv.writer(file, lineterminator="\n").writerows(
+            [c.strip(" *") for c in row] for row in rows
+        )
 
 
 def listed(values: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from reproduction.declare import Row
 from reproduction.figures import method_panels, protocol_pictures
-from reproduction.summaries import means_by_protocol, standings
+from reproduction.summaries import all_samples, means_by_protocol
 from reproduction.tables import means_table
 
 
@@ -16,24 +16,24 @@ def accuracy_section(
     rows: Sequence[Row],
     datasets: Mapping[str, str],
     methods: Mapping[str, str],
-    watched: Mapping[str, str],
     *,
     estimator: str,
     what: str = "accuracy",
     y: str = "accuracy, %",
     drawn: Mapping[str, str] | None = None,
     columns: int = 2,
+    subject: str = "TopK",
 ) -> dict[str, Any]:
-    """Who stands where, the means over k, and the curves.
+    """The means over k, what selecting on all samples adds to them, and the curves.
 
-    ``watched`` has the methods whose places are given, and ``drawn`` those of the curves, if not
-    all in their order.
+    ``drawn`` has the methods of the curves, if not all in their order; the line of the ``subject``
+    stands out.
     """
     found = means_by_protocol(rows, datasets, methods, what=what, estimator=estimator)
     return {
         "estimator": estimator,
         "means": found,
-        "standings": standings(found, datasets, methods, watched),
+        "all_samples": all_samples(found, methods),
         "table": means_table(found, datasets, methods),
         "pictures": protocol_pictures(
             name,
@@ -42,5 +42,6 @@ def accuracy_section(
             ),
             y=y,
             columns=columns,
+            subject=subject,
         ),
     }

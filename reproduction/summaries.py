@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.declare import Row
-from rowsparse.evaluation import PROTOCOLS
+from rowsparse.evaluation.curve import PROTOCOLS
 
 # By data set and method.
 Means = dict[str, dict[str, float]]
@@ -127,38 +127,8 @@ def best_setting_rows(
     ]
 
 
-def standings(
-    found: Mapping[str, Means],
-    datasets: Mapping[str, str],
-    methods: Mapping[str, str],
-    watched: Mapping[str, str],
-) -> dict[str, Any]:
-    """The first under each protocol, the places of some, and what selecting on all samples adds.
-
-    ``watched`` has the names by which the page calls the methods whose places it gives.
-    """
-    protocols = [
-        {
-            "protocol": protocol,
-            "firsts": {
-                datasets[d]: " and ".join(methods[m] for m in own if place(own, m) == 1)
-                for d, own in means.items()
-            },
-            "places": {
-                name: places
-                for method, name in watched.items()
-                if (
-                    places := {
-                        datasets[d]: f"{place(own, method)} of {len(own)}"
-                        for d, own in means.items()
-                        if method in own
-                    }
-                )
-            },
-        }
-        for protocol, means in found.items()
-        if means
-    ]
+def all_samples(found: Mapping[str, Means], methods: Mapping[str, str]) -> dict[str, Any]:
+    """What selecting on all samples adds, and which methods are the same everywhere."""
     gains = [
         found["published"][d][m] - value
         for d, own in found["honest"].items()
@@ -166,7 +136,6 @@ def standings(
         if m in found["published"].get(d, {})
     ]
     return {
-        "protocols": protocols,
         "same": _twins(found, methods),
         "gain": float(np.mean(gains)) if gains else None,
         "most": max(gains, default=None),

@@ -33,15 +33,17 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
     return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
 
 
-def markdown_table(header: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
-    """A table in Markdown; the first column to the left, the others to the right.
+def markdown_table(
+    header: Sequence[str], lines: Iterable[Sequence[Any]], *, numbers: bool = True
+) -> str:
+    """A table in Markdown; the first column to the left, the others too unless they are numbers.
 
     >>> print(markdown_table(["data", "k"], [["ALLAML", 20]]))
     | data | k |
     |:--|--:|
     | ALLAML | 20 |
     """
-    rule = "|" + "|".join([":--"] + ["--:"] * (len(header) - 1)) + "|"
+    rule = "|" + "|".join([":--"] + ["--:" if numbers else ":--"] * (len(header) - 1)) + "|"
     rows = ["| " + " | ".join(map(str, line)) + " |" for line in [header, *lines]]
     return "\n".join([rows[0], rule, *rows[1:]])
 
@@ -51,15 +53,13 @@ def means_table(
     datasets: Mapping[str, str],
     methods: Mapping[str, str],
     *,
-    what: str = "protocol",
     form: str = ".1f",
 ) -> str:
-    """Methods by data sets that were run, with one line for each of the named blocks of means."""
+    """Methods by data sets that were run; a cell has the means of all blocks, in their order."""
     ran = [d for d in datasets if any(d in means for means in blocks.values())]
     lines = []
     for method, label in methods.items():
-        for name, means in blocks.items():
-            values = [means.get(d, {}).get(method) for d in ran]
-            if any(value is not None for value in values):
-                lines.append([label, name, *(shown(value, form) for value in values)])
-    return markdown_table(["method", what, *(datasets[d] for d in ran)], lines)
+        cells = [[means.get(d, {}).get(method) for means in blocks.values()] for d in ran]
+        if any(value is not None for cell in cells for value in cell):
+            lines.append([label, *("/".join(shown(v, form) for v in cell) for cell in cells)])
+    return markdown_table(["method", *(datasets[d] for d in ran)], lines)

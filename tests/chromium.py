@@ -1,7 +1,5 @@
 """Debian's chromium without a screen, for the tests of pages."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
@@ -44,7 +42,11 @@ def start(profile: Path) -> Any:
 def show(browser: Any, address: str, width: int = 1280, scheme: str = "light") -> None:
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    media = [{"name": "prefers-color-scheme", "value": scheme}]
+    media = [
+        {"name": "prefers-color-scheme", "value": scheme},
+        # A click does not wait for the end of smooth scrolling.
+        {"name": "prefers-reduced-motion", "value": "reduce"},
+    ]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
     browser.get_log("browser")
     browser.get(address)

@@ -1,7 +1,5 @@
 """The lists of docs/api name what is public, all of it, and nothing else."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re
@@ -13,12 +11,9 @@ import pytest
 import rowsparse
 
 PAGES = sorted((Path(__file__).parents[1] / "docs" / "api").glob("*.md"))
-# Modules that users do not import from: docs/inside describes them.
+# Private modules: docs/inside describes them.
 INSIDE = {"deep", "demo", "design", "report", "rows", "selectors", "solvers", "targets", "workflow"}
-# What docs/cli.md imports from, and what these functions return.
-WORKFLOW = ("compare", "model", "path", "results", "select", "settings", "table", "writing")
 PUBLIC = [
-    *(f"rowsparse.workflow.{name}" for name in WORKFLOW),
     "rowsparse",
     *(
         f"rowsparse.{module.name}"

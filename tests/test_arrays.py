@@ -1,7 +1,5 @@
 """Arrays of other libraries and devices, to NumPy and back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp

@@ -1,13 +1,14 @@
 """What README, guide and pages say is so: links, names, parameters, options and code blocks."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import importlib
 import inspect
 import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,6 @@ PAGES = [
     *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))
 PROSE = [page for page in PAGES if page.parent.name != "reproduction"]
 # Where a page that names a file may mean it to be.
 PLACES = [ROOT, ROOT / "src" / "rowsparse", ROOT / "src" / "rowsparse" / "solvers", ROOT / "docs"]
@@ -71,10 +71,6 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def each(pages: list[Path]) -> Any:
-    return pytest.mark.parametrize("page", pages, ids=name_of)
-
-
 def without_blocks(text: str) -> str:
     return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
 
@@ -86,6 +82,11 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def inline_code(page: Path) -> list[str]:
     return re.findall(r"`([^`\n]+)`", without_blocks(page.read_text(encoding="utf-8")))
+
+
+def codes(page: Path, pattern: str) -> list[str]:
+    """Inline code of this form."""
+    return [code for code in inline_code(page) if re.fullmatch(pattern, code)]
 
 
 def anchors(page: Path) -> set[str]:
@@ -153,99 +154,122 @@ def options() -> dict[str, set[str]]:
     }
 
 
-@each(PAGES)
-def test_links_lead_somewhere(page: Path) -> None:
+# ------------------------------------------------------------------ what is wrong with a page
+def links(page: Path) -> Iterator[str]:
     for target in re.findall(r"\]\(([^)\s]+)\)", without_blocks(page.read_text("utf-8"))):
-        if target.startswith(("http:", "https:", "mailto:")):
-            continue
-        path, _, anchor = target.partition("#")
-        file = (page.parent / path).resolve() if path else page
-        assert file.exists() or in_gallery(file), target
-        if anchor:
-            assert anchor in anchors(file), target
+        if not target.startswith(("http:", "https:", "mailto:")):
+            path, _, anchor = target.partition("#")
+            file = (page.parent / path).resolve() if path else page
+            if not (file.exists() or in_gallery(file)) or (anchor and anchor not in anchors(file)):
+                yield target
 
 
-@each(PAGES)
-def test_figures_are_there_or_drawn_by_an_example(page: Path) -> None:
+def figures(page: Path) -> Iterator[str]:
+    """Figures that are neither there nor drawn by the example that they lead to."""
     for block in re.findall(r"^```\{figure\} .*?^```", page.read_text("utf-8"), re.M | re.S):
         (image,), (target,) = (re.findall(p, block) for p in (r"\} (\S+)", r":target: (\S+)\.html"))
         drawn = re.fullmatch(r"(.*gallery/)images/sphx_glr_(plot_\w+)_\d+\.png", image)
-        if drawn:
-            assert target == drawn[1] + drawn[2]
-            assert in_gallery(page.parent.joinpath(target).with_suffix(".rst").resolve()), image
-        else:
-            assert (page.parent / image).exists(), image
+        example = page.parent.joinpath(target).with_suffix(".rst").resolve()
+        here = (page.parent / image).exists()
+        if not ((drawn and target == drawn[1] + drawn[2] and in_gallery(example)) or here):
+            yield image
 
 
-@each([page for page in GUIDE if page.name != "index.md"])
-def test_a_page_of_the_guide_starts_with_lines_that_run_and_their_figure(page: Path) -> None:
-    start = r"# [^\n]+\n\n```python\n.*?^```\n\n```\{figure\} "
-    assert re.match(start, page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+def named_files(page: Path) -> list[str]:
+    places = [*PLACES, page.parent]
+    found = [c for c in codes(page, r"[\w./-]+(\.(py|md|toml|txt)|/)") if not re.match(WRITTEN, c)]
+    return [code for code in found if not any((place / code).exists() for place in places)]
 
 
-@each(PROSE)
-def test_named_files_exist(page: Path) -> None:
-    for code in inline_code(page):
-        if re.fullmatch(r"[\w./-]+(\.(py|md|toml|txt)|/)", code) and not re.match(WRITTEN, code):
-            assert any((place / code).exists() for place in [*PLACES, page.parent]), code
+def named_modules(page: Path) -> Iterator[str]:
+    for code in codes(page, r"rowsparse(\.\w+)+"):
+        module, _, name = code.rpartition(".")
+        if not hasattr(importlib.import_module(module), name) and find_spec(code) is None:
+            yield code
 
 
-@each(PROSE)
-def test_named_modules_and_classes_exist(page: Path) -> None:
-    for code in inline_code(page):
-        if re.fullmatch(r"rowsparse(\.\w+)+", code):
-            module, _, name = code.rpartition(".")
-            assert hasattr(importlib.import_module(module), name) or importlib.import_module(code)
-        elif re.fullmatch(r"[A-Z][a-z]+[A-Z]\w*", code):
-            assert code in public() or code in defined_classes() or code in ELSEWHERE, code
+def named_classes(page: Path) -> set[str]:
+    return {*codes(page, r"[A-Z][a-z]+[A-Z]\w*")} - {*public()} - defined_classes() - ELSEWHERE
 
 
-@each(PROSE)
-def test_named_attributes_are_documented_ones(page: Path) -> None:
-    for code in inline_code(page):
-        if re.fullmatch(r"[a-z]\w*_", code):
-            assert re.search(rf"\b{code}(?!\w)", documented_words()), code
+def named_attributes(page: Path) -> list[str]:
+    found = codes(page, r"[a-z]\w*_")
+    return [code for code in found if not re.search(rf"\b{code}(?!\w)", documented_words())]
 
 
-@each(PROSE)
-def test_named_parameters_exist(page: Path) -> None:
-    for code in inline_code(page):
-        if found := re.fullmatch(r"([a-z]\w+)=.*", code):
-            assert found[1] in parameters(), code
-        if not re.match(r"[A-Za-z_]\w*\(", code):
-            continue
-        try:
+def named_parameters(page: Path) -> Iterator[str]:
+    for code in codes(page, r"[a-z]\w+=.*"):
+        if code.partition("=")[0] not in parameters():
+            yield code
+    for code in codes(page, r"[A-Za-z_]\w*\(.*"):
+        with suppress(SyntaxError):
             call = ast.parse(code, mode="eval").body
-        except SyntaxError:
-            continue
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
-            function = public().get(call.func.id)
-            if function is None:
-                continue
-            known = inspect.signature(function).parameters
-            for keyword in call.keywords:
-                assert keyword.arg is None or keyword.arg in known, code
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in public():
+                known = inspect.signature(public()[ast.unparse(call.func)]).parameters
+                if not {keyword.arg for keyword in call.keywords} <= {None, *known}:
+                    yield code
 
 
-@each(PROSE)
-def test_commands_have_the_options_that_are_shown(page: Path) -> None:
+def options_of_commands(page: Path) -> Iterator[str]:
     for block in blocks(page, "sh"):
         for line in block.replace("\n    ", " ").splitlines():
             words = line.partition(" #")[0].replace("[", " ").replace("]", " ").split()
-            if words[:1] == ["rowsparse"] and words[1] in options():
+            if words[:1] == ["rowsparse"] and not re.match("--|COMMAND", words[1]):
                 flags = {w.partition("=")[0] for w in words[2:] if re.match(r"--?[a-z]", w)}
-                assert flags <= options()[words[1]], line
-            elif words[:1] == ["rowsparse"]:
-                assert words[1].startswith("--") or words[1] == "COMMAND", line
+                if words[1] not in options() or not flags <= options()[words[1]]:
+                    yield line
 
 
-@each(PROSE)
-def test_make_has_the_targets_that_are_shown(page: Path) -> None:
+def targets_of_make(page: Path) -> Iterator[str]:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     shown = [line for block in blocks(page, "sh") for line in block.splitlines()]
     for line in [*shown, *inline_code(page)]:
-        if found := re.match(r"make ([a-z-]+)", line):
-            assert found[1] in targets, line
+        if (found := re.match(r"make ([a-z-]+)", line)) and found[1] not in targets:
+            yield line
+
+
+# What each rule finds in a page of mistakes, where it finds nothing in the pages there are.
+MISTAKES = """
+[link](nowhere.md) [here](#nothing) `src/no.py` `rowsparse.nothing` `NoClassAtAll`
+`nothing_` `nothing=1` `TopK(nothing=1)` `make nothing`
+
+```{figure} no.png
+:target: no.html
+```
+
+```sh
+rowsparse nothing
+rowsparse select --nothing
+```
+"""
+RULES: list[tuple[Callable[[Path], Iterable[str]], list[Path], list[str]]] = [
+    (links, PAGES, ["nowhere.md", "#nothing"]),
+    (figures, PAGES, ["no.png"]),
+    (named_files, PROSE, ["src/no.py"]),
+    (named_modules, PROSE, ["rowsparse.nothing"]),
+    (named_classes, PROSE, ["NoClassAtAll"]),
+    (named_attributes, PROSE, ["nothing_"]),
+    (named_parameters, PROSE, ["nothing=1", "TopK(nothing=1)"]),
+    (options_of_commands, PROSE, ["rowsparse nothing", "rowsparse select --nothing"]),
+    (targets_of_make, PROSE, ["make nothing"]),
+]
+
+
+@pytest.mark.parametrize(("wrong", "pages", "mistakes"), RULES)
+def test_what_pages_name_is_there(
+    wrong: Callable[[Path], Iterable[str]], pages: list[Path], mistakes: list[str], tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(MISTAKES, "utf-8")
+    assert list(wrong(page)) == mistakes
+    assert [(name_of(page), mistake) for page in pages for mistake in wrong(page)] == []
+
+
+def test_pages_of_the_guide_start_with_lines_that_run_and_their_figure() -> None:
+    start = re.compile(r"# [^\n]+\n\n```python\n.*?^```\n\n```\{figure\} ", re.M | re.S)
+    guide = [page for page in PAGES if page.parent.name == "guide" and page.name != "index.md"]
+    assert guide
+    assert [page for page in guide if not start.match(page.read_text("utf-8"))] == []
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Files that are written whole, and memory that suffices for those that are read."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

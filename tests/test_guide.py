@@ -1,7 +1,5 @@
 """The comments in the code of the guide say what comes out."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path
@@ -18,11 +16,21 @@ def values(page: str) -> list[Any]:
     names: dict[str, Any] = {}
     text = (GUIDE / f"{page}.md").read_text(encoding="utf-8")
     for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        for line in ast.parse(block).body:
-            if isinstance(line, ast.Expr):
-                found.append(eval(compile(ast.Expression(line.value), page, "eval"), names))
-            else:
-                exec(compile(ast.Module([line], []), page, "exec"), names)
+        try:
+            found += _values_of(block, names, page)
+        except ModuleNotFoundError as missing:
+            if missing.name != "torch":
+                raise
+    return found
+
+
+def _values_of(block: str, names: dict[str, Any], page: str) -> list[Any]:
+    found = []
+    for line in ast.parse(block).body:
+        if isinstance(line, ast.Expr):
+            found.append(eval(compile(ast.Expression(line.value), page, "eval"), names))
+        else:
+            exec(compile(ast.Module([line], []), page, "exec"), names)
     return found
 
 
@@ -41,7 +49,7 @@ def test_groups_come_as_a_whole_and_included_columns_are_in() -> None:
 
 
 def test_one_pass_over_the_blocks_is_enough() -> None:
-    ((selected, passes),) = values("large")
+    (selected, passes), *_ = values("large")
     assert selected.tolist() == [3, 7]
     assert passes == 1
 
@@ -58,6 +66,6 @@ def test_words_of_both_classes_are_found_in_a_sparse_matrix() -> None:
     assert np.isin(words, ["cat", "bank", "rate"]).all()
 
 
-def test_rows_vanish_in_the_corrected_variant_only(capsys: Any) -> None:
+def test_the_corrected_step_is_lower(capsys: Any) -> None:
     values("corrected")
-    assert capsys.readouterr().out.split() == ["published", "13", "corrected", "3"]
+    assert capsys.readouterr().out.split()[1::2] == ["1.0", "0.781"]

@@ -1,6 +1,4 @@
-"""MAT files: what SciPy and MATLAB write is read, and no header is trusted."""
-
-from __future__ import annotations
+"""MAT files: what SciPy and MATLAB write is read, and no type or size is trusted."""
 
 import struct
 import zlib
@@ -126,18 +124,18 @@ BROKEN = {
     "a tag": (mat(variable(FOUR)) + b"abc", "ends within an element"),
     "no version": (mat()[:124] + b"\x00\x07IM", "no such version"),
     "unknown": (mat(element(77, b"")), "unknown type"),
-    "too long": (mat(variable(element(9, bytes(32), 1 << 31))), "longer than what it is a part of"),
+    "too long": (mat(variable(element(9, bytes(32), 1 << 31))), "longer than the one around it"),
     "too large": (mat(variable(FOUR, shape=(1 << 30, 1 << 30))), "sizes of a matrix make no sense"),
-    "too many": (mat(variable(FOUR, shape=(9, 9))), "more or fewer values"),
-    "none": (mat(variable(element(9, b""), shape=(0, *[1 << 30] * 3))), "sizes of a matrix"),
+    "too many": (mat(variable(FOUR, shape=(9, 9))), "do not fit together"),
+    "none": (mat(variable(element(9, b""), shape=(0, *[1 << 30] * 3))), "do not fit"),
     "negative": (mat(variable(FOUR, shape=(-2, -2))), "sizes of a matrix make no sense"),
     "flat": (mat(variable(FOUR, shape=(4,))), "sizes of a matrix make no sense"),
-    "half a number": (mat(variable(element(9, bytes(31)))), "a part of a number"),
-    "text": (mat(variable(element(16, bytes(32)))), "text where numbers belong"),
-    "numbers": (mat(variable(FOUR, kind=4)), "numbers where text belongs"),
-    "cells": (mat(variable(kind=1, shape=(1 << 20, 1 << 20))), "fewer cells than its size says"),
-    "few cells": (mat(variable(FOUR, kind=1, shape=(2, 1))), "unknown type"),
-    "columns": (mat(variable(INDICES, INDICES, FOUR, kind=5)), "columns of a sparse matrix"),
+    "half a number": (mat(variable(element(9, bytes(31)))), "do not fit together"),
+    "text": (mat(variable(element(16, bytes(32)))), "does not belong there"),
+    "numbers": (mat(variable(FOUR, kind=4)), "does not belong there"),
+    "cells": (mat(variable(kind=1, shape=(1 << 20, 1 << 20))), "sizes of a matrix"),
+    "few cells": (mat(variable(FOUR, kind=1, shape=(2, 1))), "does not belong there"),
+    "columns": (mat(variable(INDICES, INDICES, FOUR, kind=5)), "do not fit together"),
     "outside": (
         mat(
             variable(
@@ -147,11 +145,11 @@ BROKEN = {
                 kind=5,
             )
         ),
-        "values outside of it",
+        "do not fit together",
     ),
     "backwards": (
         mat(variable(INDICES, element(5, struct.pack("<3i", 0, 9, 1)), FOUR, kind=5)),
-        "columns of a sparse matrix",
+        "do not fit together",
     ),
     "zlib": (mat(packed(b"no zlib stream")), "do not fit together"),
     "checksum": (mat(packed(zlib.compress(variable(FOUR))[:-1] + b"?")), "do not fit together"),
@@ -166,6 +164,13 @@ def test_the_bytes_made_here_are_a_file_when_nothing_is_wrong_with_them(tmp_path
     for whole in (variable(FOUR), packed(zlib.compress(variable(FOUR)))):
         (tmp_path / "a.mat").write_bytes(mat(whole))
         assert read_mat(tmp_path / "a.mat", {"X"})[0]["X"].tolist() == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(("kind", "encoding"), [(4, "utf-16-le"), (17, "utf-16-le"), (16, "utf-8")])
+def test_text_is_read_in_every_encoding(kind: int, encoding: str, tmp_path: Path) -> None:
+    text = element(kind, "Größe".encode(encoding))
+    (tmp_path / "a.mat").write_bytes(mat(variable(text, shape=(1, 5), kind=4)))
+    assert read_mat(tmp_path / "a.mat", {"X"})[0]["X"].tolist() == ["Größe"]
 
 
 @pytest.mark.parametrize("what", BROKEN)

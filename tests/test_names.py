@@ -1,6 +1,4 @@
-"""Names of columns and classes, whatever they hold, become text that can be shown."""
-
-from __future__ import annotations
+"""Names become text that can be shown, and counts and lists parts of sentences."""
 
 import unicodedata
 
@@ -9,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rowsparse._names import FULL_LIMIT, display_width, full, shown
+from rowsparse._text import counted, joined
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=600)
 
@@ -69,6 +68,19 @@ def test_a_long_name_keeps_its_beginning_and_its_end() -> None:
     assert len(full(name)) == FULL_LIMIT
 
 
-def test_names_that_differ_at_the_end_stay_different() -> None:
-    long = "a_very_long_prefix_that_many_columns_of_this_table_share_"
-    assert shown(long + "left", 30) != shown(long + "right", 30)
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("", ""),
+        ("a", "a"),
+        ("ab", "a and b"),
+        ("abc", "a, b and c"),
+        ("abcd", "a, b, c and 1 more"),
+    ],
+)
+def test_a_list_ends_with_and(words: str, text: str) -> None:
+    assert joined(words, most=3) == text
+
+
+def test_only_one_is_singular() -> None:
+    assert [counted(n, "row") for n in (0, 1, 2000)] == ["0 rows", "1 row", "2,000 rows"]

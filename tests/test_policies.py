@@ -1,7 +1,5 @@
 """What SECURITY.md, docs/policies.md and the files of a release promise is so."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,28 +1,17 @@
 """What the extensions of the site make, without Sphinx."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from itertools import pairwise
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
-from docs.extensions.code_figures import figure_of
-from docs.extensions.drawing import arrows, below, layout, svg
+from docs.extensions.drawing import arrows, below, layout
 from docs.extensions.gallery_order import FIRST, Order
 from docs.extensions.rooms import imports_between_rooms
 
 ROOT = Path(__file__).parents[1]
-
-
-def test_every_room_is_drawn_once() -> None:
-    drawing = ElementTree.fromstring(svg())
-    assert sorted(text.text or "" for text in drawing.iter("text")) == sorted(
-        imports_between_rooms()
-    )
 
 
 def test_the_arrows_imply_every_import_and_none_is_redundant() -> None:
@@ -51,8 +40,8 @@ def test_arrows_go_down_and_boxes_do_not_overlap() -> None:
         assert all(first[1] < second[0] for first, second in pairwise(edges))
 
 
-def test_the_start_page_lists_the_extras() -> None:
-    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+def test_getting_started_lists_the_extras() -> None:
+    page = (ROOT / "docs" / "getting_started.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = set(project["optional-dependencies"])
@@ -67,12 +56,12 @@ def test_the_gallery_is_ordered_by_examples_that_are_there() -> None:
     assert ordered[: len(FIRST)] == [f"plot_{name}.py" for name in FIRST]
 
 
-def test_the_code_of_a_picture_is_drawn_and_keeps_its_names() -> None:
-    pytest.importorskip("matplotlib")
+def test_what_code_of_the_guide_prints_is_shown_as_at_the_prompt() -> None:
+    pytest.importorskip("docutils", reason="comes with the extra docs")
+    from docs.extensions.outputs import output_of
+
     names: dict[str, object] = {}
-    first = figure_of("import matplotlib.pyplot as plt\nplt.figure()", names, "page")
-    second = figure_of("plt.plot([1, 2])", names, "page")
-    assert first.startswith(b"\x89PNG")
-    assert second != first
-    with pytest.raises(ValueError, match="page: this code draws nothing"):
-        figure_of("x = 1", names, "page")
+    assert output_of("x = 1", names, "page") == ""
+    assert output_of("x + 1\nprint('two')\nNone", names, "page") == "2\ntwo\n"
+    with pytest.raises(ZeroDivisionError):
+        output_of("x / 0", names, "page")

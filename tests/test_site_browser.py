@@ -1,11 +1,12 @@
 """The built site in a real browser, at the width of a screen and of a telephone."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -31,6 +32,21 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return folder
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def served(site: Path) -> Iterator[str]:
+    """Where the site is served: excerpts of a search are fetched, which needs a server."""
+    handler = partial(Quiet, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +112,8 @@ def test_the_navigation_leads_to_every_section(browser: Any, site: Path, width: 
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_search_finds_a_page(browser: Any, site: Path, width: int) -> None:
-    show(browser, (site / "index.html").as_uri(), width)
+def test_the_search_finds_a_page(browser: Any, served: str, width: int) -> None:
+    show(browser, f"{served}/index.html", width)
     shown(browser, "button.search-button__button, button.search-button").click()
     field = shown(browser, "dialog[open] input[type=search]")
     field.send_keys("StabilitySelection")
@@ -105,6 +121,15 @@ def test_the_search_finds_a_page(browser: Any, site: Path, width: int) -> None:
     found = browser.find_elements("css selector", "#search-results li a")
     assert any("StabilitySelection" in link.text for link in found)
     assert errors(browser) == []
+
+
+def test_what_users_look_for_is_found_in_the_guide_first_with_an_excerpt(
+    browser: Any, served: str
+) -> None:
+    show(browser, f"{served}/search.html?q=sample_weight")
+    first = browser.find_element("css selector", "#search-results li")
+    assert "/guide/" in first.find_element("css selector", "a").get_attribute("href")
+    assert "sample_weight" in first.find_element("css selector", "p.context").text
 
 
 def test_formulae_are_drawn(browser: Any, site: Path) -> None:

@@ -109,12 +109,6 @@ def command_selects() -> str:
     return f"rowsparse select, apply wrote {', '.join(names)}"
 
 
-def demonstration() -> str:
-    written = command("demo", "-k", "5", "--out", "demo")
-    require(Path("demo/digits.png").stat().st_size > 10_000, "the picture is empty")
-    return written.strip().splitlines()[-1]
-
-
 def download_is_verified() -> str:
     from rowsparse.datasets import CorruptDataError, list_datasets, load
 
@@ -128,14 +122,6 @@ def download_is_verified() -> str:
     finally:
         server.shutdown()
     raise SystemExit("smoke: FAILED: a wrong download was taken for a data set")
-
-
-def report_of_a_fit() -> str:
-    from rowsparse.demo import run_digits
-    from rowsparse.report import save_digits_figure
-
-    save_digits_figure(run_digits(5), Path("digits.png"))
-    return f"the picture of the demonstration: {Path('digits.png').stat().st_size} bytes"
 
 
 def pictures() -> str:
@@ -259,7 +245,7 @@ CHECKS: dict[str, tuple[Check, ...]] = {
     "cli": (command_selects,),
     "data": (download_is_verified,),
     "plot": (pictures,),
-    "report": (report_of_a_fit,),
+    "report": (pictures,),
     "tables": (data_frames, delimited_and_arrow_tables),
     "stream": (row_blocks,),
     "dask": (dask_collections,),
@@ -272,7 +258,6 @@ CHECKS: dict[str, tuple[Check, ...]] = {
         excel_tables,
         exact_proof,
         command_selects,
-        demonstration,
     ),
     "deep": (network,),
 }

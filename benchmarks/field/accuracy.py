@@ -20,14 +20,14 @@ PEERS = {
     "sklearn-forest": "scikit-learn, forest",
 }
 OURS = {
-    "topk": "TopK",
-    "topk-logistic": "TopK, logistic",
+    "topk-logistic": "TopK",
+    "topk": "TopK, squared loss",
     "mrmr": "MRMR",
     "relieff": "ReliefF",
     "rfs": "RFS",
     "mtfs": "MTFS",
 }
-REFERENCE = "topk"
+REFERENCE = "topk-logistic"
 SIZE = "20"
 _JUDGES = ("accuracy_nn", "accuracy_svm")
 

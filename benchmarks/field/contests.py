@@ -19,12 +19,13 @@ from benchmarks.certificate import (
 from benchmarks.field.cases import FILTERS, PLAIN, TOPK, Case
 from benchmarks.field.problems import Array, Problem
 from benchmarks.peers import require
-from benchmarks.topk import BEAM, refitted
+from benchmarks.topk import refitted
 from rowsparse import CDLSR, MRMR, MTFS, RFS, FStatistic, InformationGain, ReliefF, TopK
 
 Figures = dict[str, Any]
 NEIGHBORS = 10
 TOL = 1e-6
+BEAM = 10
 # The data are standardised and centred before.
 AS_GIVEN: dict[str, Any] = {"standardize": False, "fit_intercept": False, "task": "regression"}
 

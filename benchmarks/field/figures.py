@@ -51,7 +51,7 @@ def _figure(rows: int, columns: int, width: float, height: float, **options: Any
 
 
 def draw_objective(results: Results) -> Any:
-    """Above: per cent above the lowest objective. Below: seconds."""
+    """Above: how far above the lowest objective, in per cent of all. Below: seconds."""
     figure, axes = _figure(2, len(SUBSET_SETS), 11, 5.5, sharex=True, sharey="row")
     for column, name in enumerate(SUBSET_SETS):
         shares = {k: results.excess("objective", (name, k, 0.0), SUBSETS) for k in SUBSET_SIZES}
@@ -62,13 +62,13 @@ def draw_objective(results: Results) -> Any:
             took = [results.done("objective", (name, k, 0.0), method) for k in sizes]
             axes[1, column].plot(sizes, took, **style)
         axes[0, column].set_title(name)
-        axes[0, column].set_yscale("symlog", linthresh=1)
+        axes[0, column].set_yscale("symlog", linthresh=0.1)
         axes[1, column].set_yscale("log")
         axes[1, column].set_xscale("log")
         axes[1, column].set_xticks(SUBSET_SIZES, [str(k) for k in SUBSET_SIZES])
         axes[1, column].minorticks_off()
         axes[1, column].set_xlabel("features")
-    axes[0, 0].set_ylabel("% above the lowest objective")
+    axes[0, 0].set_ylabel("above the lowest, % of all")
     axes[1, 0].set_ylabel("processor seconds")
     figure.legend(
         *axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False

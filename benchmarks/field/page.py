@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from statistics import median
 
 from benchmarks.field.accuracy import Compared, compare
 from benchmarks.field.cases import ASSUMED, FILTERS, L21, PARTS, RFS, SUBSETS, TOPK
-from benchmarks.field.results import Results
+from benchmarks.field.results import FAILED, Results
 from benchmarks.field.rows import read_rows
-from benchmarks.field.sections import TABLES, accuracy_table, brief, times
-from benchmarks.suite import fill
+from benchmarks.field.sections import TABLES, brief, proof_table, times
+from benchmarks.suite import write_rows
 from benchmarks.tables import Table
 
 DOCS = Path(__file__).parents[2] / "docs"
+# What each package did with each problem.
+PROOFS = "field-proofs.csv"
 
 
 def write_page(folder: Path) -> None:
@@ -24,18 +27,32 @@ def write_page(folder: Path) -> None:
     compared = compare(DOCS / "league.csv")
     page = (DOCS / "field.md").read_text(encoding="utf-8")
     (folder / "field.md").write_text(render(page, results, compared), encoding="utf-8")
+    write_rows(folder / PROOFS, rows_of(proof_table(results)))
     draw_all(results, compared, folder)
 
 
 def render(page: str, results: Results, compared: list[Compared]) -> str:
     """The page with every marked place filled."""
     parts = {part: [make(results) for make in TABLES[part]] for part in PARTS}
-    parts["accuracy"] = [accuracy_table(compared)]
     parts["headline"] = [headline(results, compared)]
     for name, tables in parts.items():
         page = fill(page, name, "\n\n".join(table.markdown() for table in tables))
     page = fill(page, "better", "\n".join(f"- {line}" for line in where_a_peer_is_better(results)))
     return fill(page, "run", how_it_was_run(results))
+
+
+def rows_of(table: Table) -> list[list[str]]:
+    """Header and cells as they are written to a file."""
+    return [[*table.formats], *([c.strip("*") for c in line] for line in table.cells(""))]
+
+
+def fill(page: str, name: str, figures: str) -> str:
+    """Replace what stands between the two marks of ``name``."""
+    begin, end = f"<!-- figures: {name} -->", f"<!-- end: {name} -->"
+    if begin not in page or end not in page:
+        raise ValueError(f"the page has no marks '{begin}' and '{end}'")
+    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+    return pattern.sub(lambda _: f"{begin}\n\n{figures}\n\n{end}", page)
 
 
 def headline(results: Results, compared: list[Compared]) -> Table:
@@ -46,7 +63,7 @@ def headline(results: Results, compared: list[Compared]) -> Table:
         {
             "question": "proofs for several targets",
             "rowsparse": "TopK",
-            "others": "none takes them",
+            "others": "none of these packages",
         },
         _race(results, "l21", "l2,1 least squares", L21),
         _race(results, "rfs", "RFS", RFS),
@@ -69,7 +86,9 @@ def _lowest(results: Results) -> dict[str, str]:
 def _proofs(results: Results) -> dict[str, str]:
     def count(method: str) -> str:
         run = [s for s in results.settings("proofs") if results.row("proofs", s, method)]
-        return f"{method} {len(results.proven(method))} of {len(run)}"
+        failed = sum(results.proof(s, method)[0] in FAILED for s in run)
+        of = f"{len(run) - failed} that it can run" if failed else str(len(run))
+        return f"{method} {len(results.proven(method))} of {of}"
 
     peers = ", ".join(map(count, results.rivals()))
     return {
@@ -171,11 +190,12 @@ def _better_proofs(results: Results) -> list[str]:
             names = "; ".join(f"{name}, k = {k}" for name, k, _ in alone)
             lines.append(f"{kind}: {method} proves what TopK does not in the time: {names}.")
         if faster:
-            cells = "; ".join(
-                f"{s[0]}, k = {s[1]} ({brief(theirs[s])} s against {brief(ours[s])} s)"
-                for s in faster
+            both = sum(s in ours for s in theirs)
+            share = median(theirs[s] / ours[s] for s in faster)
+            lines.append(
+                f"{kind}: {method} takes less than TopK on {len(faster)} of {both} problems that "
+                f"both prove, there {brief(share)} times its seconds (median)."
             )
-            lines.append(f"{kind}: {method} is faster on {cells}.")
     return lines
 
 

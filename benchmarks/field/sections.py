@@ -7,7 +7,6 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from benchmarks.field.accuracy import SIZE, Compared
 from benchmarks.field.cases import (
     ASSUMED,
     FILTERS,
@@ -19,7 +18,7 @@ from benchmarks.field.cases import (
     SUBSETS,
     TOPK,
 )
-from benchmarks.field.results import Results, Setting
+from benchmarks.field.results import FAILED, Results, Setting
 from benchmarks.tables import Table
 
 
@@ -52,42 +51,16 @@ def objective_summary(results: Results) -> Table:
             continue
         row = {"method": method, "done": f"{len(done)} of {len(settings)}"}
         row |= {"lowest in": str(sum(value == 0 for value in done))}
-        row |= {"median above the lowest %": f"{median(done):.2f}", "most %": f"{max(done):.2f}"}
+        row |= {"median above the lowest, %": f"{median(done):.2f}", "most, %": f"{max(done):.2f}"}
         row["seconds / TopK's"] = times(results.ratios("objective", TOPK, method))
         rows.append(row)
     return _table(
         "Lowest ||Y - XW||² with k features, no ridge, over all sets and k.",
         list(rows[0]) if rows else [],
         rows,
-        "Lowest in: settings whose objective no other method undercuts. Seconds: median and range.",
+        "Lowest in: settings whose objective no other method undercuts. Above the lowest: in per "
+        "cent of the objective without features. Seconds: median and range.",
     )
-
-
-def objective_table(results: Results) -> Table:
-    rows = []
-    for setting in results.settings("objective"):
-        name, k, _ = setting
-        row = {"data": name, "k": str(k)}
-        shares = results.excess("objective", setting, SUBSETS)
-        lowest = min(
-            (results.done("objective", setting, m, "objective") or 0.0 for m in shares), default=0.0
-        )
-        row["lowest"] = f"{lowest:.6g}"
-        for method in SUBSETS:
-            row[method] = _objective_cell(results, setting, method, shares)
-        rows.append(row)
-    note = "Each cell: per cent above the lowest objective; processor seconds."
-    title = "Objective and time, set by set."
-    return _table(title, ["data", "k", "lowest", *SUBSETS], rows, note)
-
-
-def _objective_cell(
-    results: Results, setting: Setting, method: str, shares: dict[str, float]
-) -> str:
-    if method in shares:
-        took = brief(results.done("objective", setting, method))
-        return f"{100 * shares[method]:.2f}; {took} s"
-    return _outcome(results, "objective", setting, method)
 
 
 def _outcome(results: Results, part: str, setting: Setting, method: str) -> str:
@@ -129,7 +102,7 @@ def proof_summary(results: Results) -> Table:
         row["also by TopK"] = str(len(both))
         row["seconds / TopK's"] = times(both)
         row["out of time"] = str(ended.count("out of time"))
-        row["failed"] = str(sum(how in ("failed", "crashed", "out of memory") for how in ended))
+        row["failed"] = str(sum(how in FAILED for how in ended))
         row["another k"] = str(sum(how.endswith("features") for how in ended))
         row["wrong"] = str(ended.count("wrong"))
         rows.append(row)
@@ -167,7 +140,6 @@ def proof_table(results: Results) -> Table:
         "Seconds of a proof, or the gap that is left.",
         ["problem", "n x d", "k", "ridge", *PROVERS],
         rows,
-        "Ridge: as such on synthetic data, in units of n on real tables.",
     )
 
 
@@ -206,27 +178,7 @@ def filter_table(results: Results) -> Table:
     )
 
 
-# ---------------------------------------------------------------------- accuracy and growth
-def accuracy_table(compared: Sequence[Compared]) -> Table:
-    rows = [
-        {
-            "method": one.name + ("" if one.peer else " (ours)"),
-            "sets": str(one.sets),
-            "points against TopK": f"{one.points:+.1f}",
-            "sets with more": str(one.higher),
-            "seconds / TopK's": f"{one.times:.2g}",
-        }
-        for one in compared
-    ]
-    return _table(
-        f"Accuracy inside the folds, {SIZE} features, from the league table.",
-        list(rows[0]),
-        rows,
-        "Mean accuracy of 1-NN and a linear SVM in points, against that of TopK on the sets that "
-        "both finished; median ratio of the seconds of a selection.",
-    )
-
-
+# ----------------------------------------------------------------------------------- growth
 def growth_table(results: Results) -> Table:
     rows = []
     for grows, steps in GROWTH_STEPS.items():
@@ -243,10 +195,10 @@ def growth_table(results: Results) -> Table:
 
 
 TABLES: dict[str, tuple[Callable[[Results], Table], ...]] = {
-    "objective": (objective_summary, objective_table),
+    "objective": (objective_summary,),
     "l21": (partial(penalty_table, part="l21"),),
     "rfs": (partial(penalty_table, part="rfs"),),
-    "proofs": (proof_summary, proof_table),
+    "proofs": (proof_summary,),
     "filters": (filter_table,),
     "growth": (growth_table,),
 }

@@ -9,7 +9,6 @@ from typing import Any
 # The file of each peer, and the distributions whose versions are reported.
 DISTRIBUTIONS = {
     "scikit_feature": ["skfeature-chappers"],
-    "skglm": ["skglm", "numba"],
     "scikit_learn": ["scikit-learn"],
     "abess": ["abess"],
     "fastcan": ["fastcan"],
@@ -18,6 +17,7 @@ DISTRIBUTIONS = {
 }
 # Those of docs/field.md alone, which ``make bench-field`` installs.
 FIELD_DISTRIBUTIONS = {
+    "skglm": ["skglm", "numba"],
     "celer": ["celer"],
     "okridge": ["okridge"],
     "l0bnb": ["l0bnb"],

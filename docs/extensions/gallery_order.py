@@ -15,9 +15,11 @@ FIRST = (
     "imbalance",
     "certificate",
     "proof",
+    "near_optimal",
     "stability",
     "comparison",
     "corrected",
+    "displays",
     "streaming",
     "dask",
 )

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rowsparse.selectors import *  # noqa: F403
     from rowsparse.streams import RowBlocks as RowBlocks
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names that are not selectors, by module.
 _HOMES = {"Moments": "moments", "RowBlocks": "streams"}

@@ -49,7 +49,7 @@ def damaged(kind: str, reason: str) -> UnreadableFileError:
 
 
 def fits_memory(n_bytes: int) -> bool:
-    """Whether so many bytes are no more than the memory of this machine."""
+    """Whether ``n_bytes`` is at most the memory of this machine."""
     return n_bytes <= _memory()
 
 

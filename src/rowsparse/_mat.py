@@ -1,7 +1,8 @@
 """MATLAB's files, up to version 7: matrices, sparse matrices, text and cells of text.
 
-SciPy's reader of version 5 and later trusts the sizes in the file, and a damaged one can end the
-process. Here every size is checked against the bytes that are there before they are touched.
+SciPy reads the values. Its reader takes types and sizes on trust, and a damaged file of version 5
+or later can end the process: SciPy is given a copy of the variables that are wanted, in which
+every type and size has been checked.
 """
 
 from __future__ import annotations
@@ -9,46 +10,33 @@ from __future__ import annotations
 import io
 import math
 import struct
+import warnings
 import zlib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from rowsparse._files import UnreadableFileError, check_memory, damaged
 
 __all__ = ["read_mat"]
 
 # Types of elements, by the numbers in their tags.
-_NUMBERS = {
-    1: "i1",
-    2: "u1",
-    3: "i2",
-    4: "u2",
-    5: "i4",
-    6: "u4",
-    7: "f4",
-    9: "f8",
-    12: "i8",
-    13: "u8",
-}
-_TEXTS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
-_UINT32, _MATRIX, _COMPRESSED = 6, 14, 15
+_NUMBERS = frozenset((1, 2, 3, 4, 5, 6, 7, 9, 12, 13))
+_TEXTS = frozenset((1, 2, 4, 16, 17, 18))
+_MATRIX, _COMPRESSED = 14, 15
 # Classes of arrays, by the numbers in their flags.
 _CELL, _CHAR, _SPARSE, _OPAQUE = 1, 4, 5, 17
 _NUMERIC = range(6, 16)
-_COMPLEX, _LOGICAL = 1 << 11, 1 << 9
+_COMPLEX = 1 << 11
 
 _START = 128
 # Enough for flags, sizes and name of a variable, and for what they take when compressed.
 _HEAD, _HEAD_COMPRESSED = 1024, 4096
 _MOST_DIMENSIONS = 32
-# Beyond which NumPy refuses even an array without values.
-_MOST_VALUES = 1 << 48
 
 
 def read_mat(path: Path, wanted: Collection[str]) -> tuple[dict[str, Any], list[str]]:
@@ -77,16 +65,58 @@ def read_mat(path: Path, wanted: Collection[str]) -> tuple[dict[str, Any], list[
     try:
         with path.open("rb") as file:
             start = file.read(_START)
-            if 0 in start[:4]:
-                return _version_4(path, wanted)
-            order = _byte_order(start)
-            return _version_5(file, order, path.stat().st_size, wanted)
-    except zlib.error:
-        raise damaged("MAT", "its contents do not fit together") from None
+            if 0 in start[:4]:  # version 4, which SciPy reads in plain Python
+                stored = _stored(io.BytesIO(path.read_bytes()))
+                names = list(stored)
+            else:
+                order = _byte_order(start)
+                checked, names = _checked_variables(file, order, path.stat().st_size, wanted)
+                stored = _stored(checked, uint16_codec={"<": "utf-16-le", ">": "utf-16-be"}[order])
+            return {name: _value(name, stored[name]) for name in names if name in wanted}, names
+    except (OSError, UnreadableFileError):
+        raise
     except MemoryError:
         raise UnreadableFileError("needs more memory than there is.") from None
+    except Exception:  # damaged bytes make zlib and SciPy raise almost anything
+        raise damaged("MAT", "its contents do not fit together") from None
 
 
+def _stored(file: IO[bytes], **options: str) -> dict[str, Any]:
+    """All variables as SciPy reads them."""
+    from scipy.io import loadmat
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            stored = loadmat(file, **options)
+    except OSError:  # the end of a file in memory
+        raise damaged("MAT", "it ends too early") from None
+    return {name: value for name, value in stored.items() if not name.startswith("__")}
+
+
+def _value(name: str, stored: Any) -> Any:
+    if sp.issparse(stored):
+        matrix = sp.csc_array(stored)
+        matrix.check_format(full_check=True)  # SciPy's products trust the indices
+        return matrix
+    if stored.dtype != object:
+        return stored.astype(stored.dtype.newbyteorder("="), copy=False)
+    texts = np.empty(stored.shape, dtype=object)
+    for place, cell in np.ndenumerate(stored):
+        if cell.size > 1:
+            raise _other_kind(name)
+        texts[place] = str(cell.item()) if cell.size else ""
+    return texts
+
+
+def _other_kind(name: str) -> UnreadableFileError:
+    return UnreadableFileError(
+        f"has {name} as something else than real numbers or text: save it as a matrix, or "
+        f"as a cell array of text, as in cellstr({name})."
+    )
+
+
+# ------------------------------------------------------------------- version 5 and later, checked
 def _byte_order(start: bytes) -> str:
     order = {b"IM": "<", b"MI": ">"}.get(start[126:128])
     if order is None:
@@ -99,36 +129,26 @@ def _byte_order(start: bytes) -> str:
     return order
 
 
-def _version_4(path: Path, wanted: Collection[str]) -> tuple[dict[str, Any], list[str]]:
-    """Version 4: SciPy's reader, which is plain Python and safe on damaged files in memory."""
-    from scipy.io import loadmat
-
-    try:
-        stored = loadmat(io.BytesIO(path.read_bytes()))
-    except Exception:  # wrong sizes raise errors of many kinds
-        raise damaged("MAT", "its contents do not fit together") from None
-    names = [name for name in stored if not name.startswith("__")]
-    return {
-        name: sp.csc_array(stored[name]) if sp.issparse(stored[name]) else stored[name]
-        for name in names
-        if name in wanted
-    }, names
-
-
-def _version_5(
+def _checked_variables(
     file: IO[bytes], order: str, end: int, wanted: Collection[str]
-) -> tuple[dict[str, Any], list[str]]:
-    arrays, names = {}, []
+) -> tuple[io.BytesIO, list[str]]:
+    """A file in memory with the wanted variables, not compressed, and the names of all."""
+    copy, names = io.BytesIO(), []
+    file.seek(0)
+    copy.write(file.read(_START))
     for kind, size in _top_elements(file, order, end):
         begin = file.tell()
-        header = _header(_Elements(_content(file, kind, size, order, _HEAD), order))
-        if header.name:  # the workspace of functions has none
-            names.append(header.name)
-        if header.name in wanted:
+        _, name, _ = _header(_content(file, kind, size, order, _HEAD), order)
+        if name:  # the workspace of functions has none
+            names.append(name)
+        if name in wanted:
             file.seek(begin)
-            elements = _Elements(_content(file, kind, size, order), order)
-            arrays[header.name] = _value(elements, _header(elements))
-    return arrays, names
+            content = _content(file, kind, size, order)
+            _check_array(content, order, name)
+            copy.write(struct.pack(order + "II", _MATRIX, len(content)))
+            copy.write(content)
+    copy.seek(0)
+    return copy, names
 
 
 def _top_elements(file: IO[bytes], order: str, end: int) -> Iterator[tuple[int, int]]:
@@ -156,8 +176,6 @@ def _content(
         return memoryview(file.read(size if most is None else min(size, most)))
     packed = file.read(size if most is None else min(size, _HEAD_COMPRESSED))
     tag = zlib.decompressobj().decompress(packed[:_HEAD_COMPRESSED], 8)
-    if len(tag) < 8:
-        raise damaged("MAT", "it ends within an element")
     inner, length = struct.unpack(order + "II", tag)
     if inner != _MATRIX:
         raise damaged("MAT", "it has an element of an unknown type")
@@ -173,147 +191,50 @@ def _content(
     return content
 
 
-class _Elements:
-    """Elements one after the other; none may reach beyond the bytes that are there."""
-
-    def __init__(self, data: memoryview, order: str) -> None:
-        self.data, self.order, self.at = data, order, 0
-        self._tag = struct.Struct(order + "II")
-
-    def next(self) -> tuple[int, memoryview]:
-        """Type and content of the next element."""
-        end = len(self.data)
-        if self.at + 8 > end:
-            raise damaged("MAT", "an element is missing")
-        kind, size = self._tag.unpack_from(self.data, self.at)
-        begin = self.at + 8
+def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
+    """Type and content of one element after another, none beyond the bytes that are there."""
+    tag, at = struct.Struct(order + "II"), 0
+    while at + 8 <= len(data):
+        kind, size = tag.unpack_from(data, at)
+        begin, end = at + 8, len(data)
+        at = begin + size + -size % 8
         if kind >> 16:  # up to four bytes are kept in the tag
             kind, size = kind & 0xFFFF, kind >> 16
-            begin, end = self.at + 4, self.at + 8
-            self.at = end
-        else:
-            self.at = min(begin + size + -size % 8, end)
+            begin, end, at = begin - 4, begin, begin
         if begin + size > end:
-            raise damaged("MAT", "an element is longer than what it is a part of")
-        return kind, self.data[begin : begin + size]
-
-    def numbers(self, logical: int | None = None) -> NDArray[Any]:
-        """The next element as a copy in native byte order; ``logical`` values may be bytes."""
-        kind, content = self.next()
-        if kind not in _NUMBERS:
-            raise damaged("MAT", "it has text where numbers belong")
-        # MATLAB writes true and false of a sparse matrix as bytes in an element of doubles.
-        as_bytes = logical is not None and len(content) == logical
-        dtype = np.dtype("u1") if as_bytes else np.dtype(self.order + _NUMBERS[kind])
-        if len(content) % dtype.itemsize:
-            raise damaged("MAT", "a matrix has a part of a number")
-        return np.frombuffer(content, dtype).astype(dtype.newbyteorder("="))
+            raise damaged("MAT", "an element is longer than the one around it")
+        yield kind, data[begin : begin + size]
 
 
-@dataclass(frozen=True)
-class _Header:
-    """What stands before the values of an array."""
-
-    name: str
-    kind: int
-    shape: tuple[int, ...]
-    is_complex: bool
-    is_logical: bool
-
-
-def _header(elements: _Elements) -> _Header:
-    kind, content = elements.next()
-    if kind != _UINT32 or len(content) != 8:
-        raise damaged("MAT", "a variable does not begin as one does")
-    flags = struct.unpack(elements.order + "I", content[:4])[0]
-    shape = () if flags & 0xFF == _OPAQUE else _shape(elements.numbers())
-    name = str(elements.next()[1], "latin-1")
-    return _Header(name, flags & 0xFF, shape, bool(flags & _COMPLEX), bool(flags & _LOGICAL))
-
-
-def _shape(sizes: NDArray[Any]) -> tuple[int, ...]:
-    shape = tuple(sizes.tolist())
-    fits = 2 <= len(shape) <= _MOST_DIMENSIONS and sizes.dtype.kind in "iu"
-    if not fits or min(shape) < 0 or math.prod(max(size, 1) for size in shape) > _MOST_VALUES:
+def _header(array: memoryview, order: str) -> tuple[int, str, tuple[int, ...]]:
+    """Flags, name and shape of an array; an object that is not shown has no shape."""
+    (_, flags), (kind, sizes), (_, name) = islice(_elements(array, order), 3)
+    found = struct.unpack(order + "I", flags[:4])[0]
+    if found & 0xFF == _OPAQUE:
+        return found, str(sizes, "latin-1"), ()
+    n_dimensions = len(sizes) // 4
+    if kind not in (5, 6) or len(sizes) % 4 or not 2 <= n_dimensions <= _MOST_DIMENSIONS:
         raise damaged("MAT", "the sizes of a matrix make no sense")
-    return shape
+    return found, str(name, "latin-1"), struct.unpack(f"{order}{n_dimensions}i", sizes)
 
 
-def _value(elements: _Elements, header: _Header) -> Any:
-    if header.kind == _CHAR:
-        return _text(elements, header.shape)
-    if header.kind == _CELL:
-        return _cell(elements, header)
-    if header.kind == _SPARSE and not header.is_complex:
-        return _sparse(elements, header.shape, header.is_logical)
-    if header.kind in _NUMERIC and not header.is_complex:
-        values = elements.numbers()
-        _check_count(values.size, header.shape)
-        return values.reshape(header.shape, order="F")
-    raise _not_read(header)
-
-
-def _not_read(header: _Header) -> UnreadableFileError:
-    return UnreadableFileError(
-        f"has {header.name} as something else than real numbers or text: save it as a matrix, or "
-        f"as a cell array of text, as in cellstr({header.name})."
-    )
-
-
-def _check_count(n_values: int, shape: tuple[int, ...]) -> None:
-    if n_values != math.prod(shape):
-        raise damaged("MAT", "a matrix has more or fewer values than its size says")
-
-
-def _text(elements: _Elements, shape: tuple[int, ...]) -> NDArray[Any]:
-    """An array of str: one for each row of characters."""
-    kind, content = elements.next()
-    if kind not in _TEXTS:
-        raise damaged("MAT", "it has numbers where text belongs")
-    ends = {"<": "-le", ">": "-be"}[elements.order] if _TEXTS[kind] in ("utf-16", "utf-32") else ""
-    text = str(content, _TEXTS[kind] + ends, errors="replace")
-    if shape[:-1] == (1,) or not text:  # in one row the number may differ: some take two places
-        return np.array([text])
-    _check_count(len(text), shape)
-    rows = np.array(list(text)).reshape(shape, order="F")
-    return np.ascontiguousarray(rows).view(f"<U{shape[-1]}")[..., 0]
-
-
-def _cell(elements: _Elements, header: _Header) -> NDArray[Any]:
-    """An array of str objects; a text each, or a number as text."""
-    count = math.prod(header.shape)
-    if 8 * count > len(elements.data):
-        raise damaged("MAT", "a cell array has fewer cells than its size says")
-    texts = np.empty(count, dtype=object)
-    for i in range(count):
-        kind, content = elements.next()
-        if kind != _MATRIX:
-            raise damaged("MAT", "it has an element of an unknown type")
-        texts[i] = _cell_text(_Elements(content, elements.order), header) if len(content) else ""
-    return texts.reshape(header.shape, order="F")
-
-
-def _cell_text(elements: _Elements, parent: _Header) -> str:
-    header = _header(elements)
-    if header.kind != _CHAR and header.kind not in _NUMERIC:
-        raise _not_read(parent)
-    value = np.ravel(_value(elements, header))
-    if value.size > 1:
-        raise _not_read(parent)
-    return str(value[0]) if value.size else ""
-
-
-def _sparse(elements: _Elements, shape: tuple[int, ...], is_logical: bool) -> sp.csc_array:
-    """By columns, with every index checked: SciPy's products trust them."""
-    rows, starts = elements.numbers(), elements.numbers()
-    whole = rows.dtype.kind in "iu" and starts.dtype.kind in "iu"
-    if not whole or len(shape) != 2 or starts.size != shape[1] + 1:
-        raise damaged("MAT", "the columns of a sparse matrix make no sense")
-    n_stored = int(starts[-1])
-    values = elements.numbers(n_stored if is_logical else None)
-    if starts[0] != 0 or np.any(starts[1:] < starts[:-1]) or n_stored > min(rows.size, values.size):
-        raise damaged("MAT", "the columns of a sparse matrix make no sense")
-    rows = rows[:n_stored]
-    if n_stored and not 0 <= rows.min() <= rows.max() < shape[0]:
-        raise damaged("MAT", "a sparse matrix has values outside of it")
-    return sp.csc_array((values[:n_stored], rows, starts), shape=shape)
+def _check_array(array: memoryview, order: str, name: str, *, in_cell: bool = False) -> None:
+    """Refuse an array of another kind than is read, and types and sizes that SciPy would trust."""
+    flags, _, shape = _header(array, order)
+    kind = flags & 0xFF
+    readable = kind == _CHAR or kind in _NUMERIC or (kind in (_CELL, _SPARSE) and not in_cell)
+    if not readable or flags & _COMPLEX:
+        raise _other_kind(name)
+    # Any value takes a byte, and a cell eight.
+    least = 0 if kind == _SPARSE else math.prod(shape) * (8 if kind == _CELL else 1)
+    if min(shape) < 0 or least > len(array):
+        raise damaged("MAT", "the sizes of a matrix make no sense")
+    values = list(islice(_elements(array, order), 3, None))
+    allowed = {_CELL: {_MATRIX}, _CHAR: _TEXTS}.get(kind, _NUMBERS)
+    if not all(element in allowed for element, _ in values):
+        raise damaged("MAT", "it has an element of a type that does not belong there")
+    if len(values) < (math.prod(shape) if kind == _CELL else 3 if kind == _SPARSE else 1):
+        raise damaged("MAT", "an element is missing")
+    for _, cell in values if kind == _CELL else ():
+        if len(cell):
+            _check_array(cell, order, name, in_cell=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from itertools import accumulate
 
-__all__ = ["FULL_LIMIT", "display_width", "full", "shown"]
+__all__ = ["FULL_LIMIT", "display_width", "full", "pieces", "shown"]
 
 # The most that a tooltip shows of a name.
 FULL_LIMIT = 400
 # The joiners of emoji and of Persian or Indic words.
 _JOINERS = "\u200c\u200d"
+# After what a name may be broken, unless it ends there.
+_SEPARATOR = re.compile(r"(?<=[_\-./:|,;])(?=[^\W_])")
 _INVISIBLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
@@ -50,6 +53,15 @@ def shown(name: object, width: int = 40) -> str:
     end = full(source[-2 * tail_width :])
     tail = end[len(end) - _fitting(reversed(end), tail_width) :].lstrip(_JOINERS + "\ufe0f")
     return _cut(text, _fitting(text, width - 1 - display_width(tail))) + "…" + tail
+
+
+def pieces(text: str) -> list[str]:
+    """The text in pieces that end with a separator, where a long name may go on in the next line.
+
+    >>> pieces("GENE1143/x_at")
+    ['GENE1143/', 'x_', 'at']
+    """
+    return _SEPARATOR.split(text)
 
 
 def display_width(text: str) -> float:

@@ -13,14 +13,14 @@ import numpy as np
 
 __all__ = [
     "Allowed",
-    "Anything",
+    "AnyValue",
     "Constraint",
     "Either",
     "Flag",
     "Number",
     "OneOf",
+    "Satisfies",
     "Several",
-    "Such",
 ]
 
 # Characters of a wrong value that an error shows.
@@ -165,7 +165,7 @@ class Either(Constraint):
 
 
 @dataclass(frozen=True)
-class Such(Constraint):
+class Satisfies(Constraint):
     """What passes a test; ``described`` says which."""
 
     described: str
@@ -184,7 +184,7 @@ class Such(Constraint):
 
 
 @dataclass(frozen=True)
-class Anything(Constraint):
+class AnyValue(Constraint):
     """Any value: it can only be checked together with the data."""
 
     @property

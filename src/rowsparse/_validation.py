@@ -1,8 +1,10 @@
-"""Checks of the input, with errors of one sentence."""
+"""Checks of the input, with errors of one sentence; and warnings."""
 
 from __future__ import annotations
 
 import numbers
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -160,3 +162,15 @@ def _not_finite(value: float, where: str) -> ValueError:
             f"X contains NaN in {where}: impute it, or drop the column or its samples."
         )
     return ValueError(f"X contains infinity (inf) in {where}: clip it, or drop the column.")
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the innermost line outside of this package and of scikit-learn."""
+    level, frame = 2, sys._getframe(1)
+    while _package(frame.f_globals) in ("rowsparse", "sklearn") and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package(module_globals: dict[str, object]) -> str:
+    return str(module_globals.get("__name__", "")).partition(".")[0]

@@ -7,8 +7,6 @@ what the papers print, errors included, and exist for comparison only.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import numpy.typing as npt
 
@@ -193,12 +191,8 @@ def tail_norm(W: npt.ArrayLike, k: int) -> float:
     return float(norms.sum() if k == 0 else np.partition(norms, rest)[:rest].sum())
 
 
-def project_l20(P: npt.ArrayLike, k: int, *, norm: Literal["l2", "l1"] = "l2") -> Array:
-    """Keep the ``k`` strongest rows and set the others to zero.
-
-    ``norm="l2"`` is the projection on ||W||_20 <= k, ties to the lowest index. ``norm="l1"``
-    ranks the rows by the sum of absolute values, as printed by Cai et al. (2013); it is not the
-    projection.
+def project_l20(P: npt.ArrayLike, k: int) -> Array:
+    """The projection on ||W||_20 <= k: the k rows of the largest norms, ties to the lowest index.
 
     Examples
     --------
@@ -209,9 +203,7 @@ def project_l20(P: npt.ArrayLike, k: int, *, norm: Literal["l2", "l1"] = "l2") -
            [1.1, 0.2, 0.2]])
     """
     P = _floating(P)
-    if norm not in ("l2", "l1"):
-        raise ValueError(f"norm must be 'l2' or 'l1', got {norm!r}")
-    kept = top_rows(row_norms(P) if norm == "l2" else np.abs(P).sum(axis=1), k)
+    kept = top_rows(row_norms(P), k)
     V = np.zeros_like(P)
     V[kept] = P[kept]
     return V
@@ -248,7 +240,8 @@ def prox_dc_published(U: npt.ArrayLike, k: int, alpha: float) -> Array:
     """
     U = _floating(U)
     norms = row_norms(U)
-    t = np.where(norms > 0, norms.dtype.type(alpha), 0)
+    t = np.full_like(norms, alpha)
+    t[norms == 0] = 0
     t[top_rows(norms, k)] = 0
     norms[norms == 0] = 1
     return U * (1 - t / norms)[:, None]
@@ -374,14 +367,17 @@ def prox_lpinf_published(A: npt.ArrayLike, t: float, p: float) -> Array:
     """Return the prox of `prox_lpinf` as printed by Kong and Ding (2014).
 
     Linear search for k from c down, 20 Newton steps from (S_k - t)/k for g_k(s) = 0, first k
-    with s <= b_k taken: no clipping at 0, no comparison with 0 nor with the other pieces. It
-    returns negative levels, NaN and local optima; use `prox_lpinf` instead.
+    with s <= b_k taken: its k largest entries become s, whatever s is, and the others are left
+    (line 7 of Algorithm 1). There is no clipping at 0 and no comparison with 0 nor with the
+    other pieces: it returns negative levels, NaN and local optima; use `prox_lpinf` instead.
     """
     _check_p(p)
     A = _floating(A)
-    b = np.sort(np.abs(A).astype(np.float64), axis=1)[:, ::-1]
+    b = np.abs(A).astype(np.float64)
+    order = np.argsort(-b, axis=1, kind="stable")
+    b = np.take_along_axis(b, order, axis=1)
     S = np.cumsum(b, axis=1)
-    level = np.zeros(A.shape[0])
+    level, size = np.zeros(A.shape[0]), np.ones(A.shape[0], dtype=np.intp)
     searching = np.arange(A.shape[0])
     with np.errstate(all="ignore"):
         for k in range(A.shape[1], 0, -1):
@@ -392,7 +388,10 @@ def prox_lpinf_published(A: npt.ArrayLike, t: float, p: float) -> Array:
                 last, s = s, s - (k * s - S_k + bend) / (k + (p - 1) * bend / s)
                 if step % 5 == 4 and np.all((s == last) | np.isnan(s)):  # no step changes more
                     break
-            level[searching] = s
+            level[searching], size[searching] = s, k
             searching = searching[s > b[searching, k - 1]]
-        W: Array = np.sign(A) * np.minimum(np.abs(A), level[:, None])
+        largest = np.arange(A.shape[1]) < size[:, None]
+        W: Array = np.empty_like(b)
+        np.put_along_axis(W, order, np.where(largest, level[:, None], b), axis=1)
+        W *= np.sign(A)
     return W.astype(A.dtype, copy=False)

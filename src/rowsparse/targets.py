@@ -1,4 +1,4 @@
-"""The target matrix Y from y: one-hot classes, label indicators, or numbers."""
+"""The target matrix Y from y: one-hot classes, label indicators, numbers, or survival times."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ from rowsparse._validation import (
 from rowsparse.design import power_of_two_unit
 
 TASKS = ("auto", "classification", "multilabel", "regression")
+# What y is taken for only where it is asked for; times of survival also if y is a structured array.
+ASKED_TASKS = ("counts", "survival")
+# Targets that are numbers, and predicted as such.
+NUMERIC_TASKS = ("regression", "counts")
 # Whole numbers of at most FEW different values may be classes, more of them, up to MANY, only if
 # all are about equally frequent.
 FEW, MANY = 20, 50
@@ -34,6 +38,8 @@ _EVEN = 1 / 3
 
 # Sample weights that sum to less than this, or to more than its inverse, are refused.
 _LEAST_TOTAL = 1e-100
+# The largest count: larger ones are no whole numbers of floats.
+MOST_COUNT = 2.0**53
 _UNKNOWN_LABELS = (
     "Unknown label type: y must hold class labels of one kind, a 0/1 indicator matrix, or numbers."
 )
@@ -46,15 +52,16 @@ class Targets:
     Attributes
     ----------
     Y : array of shape (n, c)
-        One-hot classes, 0/1 labels, or the numbers divided by ``unit``.
-    task : {"classification", "multilabel", "regression"}
+        One-hot classes, 0/1 labels, counts, the numbers divided by ``unit``, or for survival a
+        column of events and one of times.
+    task : {"classification", "multilabel", "regression", "counts", "survival"}
         What the columns mean.
     classes : array or None
         The class of each column, for classification.
     unit : float
         1, or the power of two by which numbers of an extreme magnitude were divided.
     single_output : bool
-        Whether y was one-dimensional and holds numbers.
+        Whether y was one-dimensional and holds numbers, or is for survival.
     doubt : str or None
         A sentence for a warning, where the task was guessed and it was a close call.
     """
@@ -73,7 +80,7 @@ class Guess:
 
     Attributes
     ----------
-    task : {"classification", "multilabel", "regression"}
+    task : {"classification", "multilabel", "regression", "survival"}
         What it is taken for.
     close : bool
         Whether another task is nearly as likely.
@@ -104,8 +111,8 @@ def encode_targets(y: NDArray[Any], task: str, possible: Collection[str] = TASKS
     Parameters
     ----------
     y : array of shape (n,) or (n, c)
-        Class labels of any kind, 0/1 label indicators, or numbers.
-    task : {"auto", "classification", "multilabel", "regression"}
+        Class labels of any kind, 0/1 label indicators, numbers, or events and times.
+    task : {"auto", "classification", "multilabel", "regression", "counts", "survival"}
         What y is; "auto" takes what :func:`guess_task` says.
     possible : collection of str
         The tasks that "auto" may stand for.
@@ -117,12 +124,17 @@ def encode_targets(y: NDArray[Any], task: str, possible: Collection[str] = TASKS
            [1., 0.],
            [0., 1.]])
     """
-    check_choice("task", task, TASKS)
+    check_choice("task", task, (*TASKS, *ASKED_TASKS))
     guess = guess_task(y, possible) if task == "auto" else Guess(task)
     return replace(_encoded(y, guess.task), doubt=guess.doubt)
 
 
 def _encoded(y: NDArray[Any], task: str) -> Targets:
+    if y.dtype.names is not None and task != "survival":
+        raise ValueError(
+            f"y is a structured array, of events and times of survival, but task={task!r}: take "
+            "loss='cox', or one of its fields."
+        )
     if task == "classification":
         labels = column_or_1d(y, warn=True)
         try:
@@ -135,13 +147,73 @@ def _encoded(y: NDArray[Any], task: str) -> Targets:
                 "classification."
             )
         return Targets(np.eye(classes.size)[code], task, classes, 1.0)
+    if task == "survival":
+        survival = survival_times(y)
+        if not survival[:, 0].any():
+            raise ValueError("y has no event: loss='cox' needs at least one.")
+        return Targets(survival, task, None, 1.0, single_output=True)
     numbers = as_numbers(y)
     if task == "multilabel":
         if not np.isin(numbers, (0.0, 1.0)).all():
             raise ValueError("y must hold only 0 and 1 for task='multilabel'.")
         return Targets(numbers, task, None, 1.0)
+    if task == "counts":
+        _check_counts(numbers)
+        return Targets(numbers, task, None, 1.0, single_output=np.ndim(y) == 1)
     unit = power_of_two_unit(float(np.abs(numbers).max()))
     return Targets(numbers / unit, task, None, unit, single_output=np.ndim(y) == 1)
+
+
+def _check_counts(numbers: Array) -> None:
+    """Refuse what no counts of events can be."""
+    if numbers.min() < 0:
+        raise ValueError(
+            f"y must hold counts of at least 0 for loss='poisson'; its least is {numbers.min():g}."
+        )
+    if numbers.max() > MOST_COUNT:
+        raise ValueError(
+            f"y holds a count of {numbers.max():g}, too large for loss='poisson': divide y by a "
+            "power of ten."
+        )
+
+
+def survival_times(y: NDArray[Any]) -> Array:
+    """A column of events, 1 or 0 where observation ended before, and one of times.
+
+    Parameters
+    ----------
+    y : array of shape (n,) or (n, 2)
+        Structured, with a field of events and one of times, or with these two columns.
+    """
+    names = y.dtype.names
+    if names is not None:
+        if len(names) != 2 or any(y.dtype[name].kind not in "biuf" for name in names):
+            raise ValueError(
+                "y must have two fields for loss='cox', the event (True or False) and the time of "
+                f"each sample; it has {', '.join(names)}."
+            )
+        numbers = np.column_stack([y[name].astype(np.float64) for name in names])
+    else:
+        numbers = as_numbers(y)
+    if numbers.shape[1] != 2:
+        raise ValueError(
+            "y must have two columns for loss='cox', the event (1 or 0) and the time of each "
+            f"sample, or be a structured array with these fields; it has {numbers.shape[1]}."
+        )
+    events, times = numbers.T
+    if not np.isfinite(numbers).all():
+        raise ValueError("y contains NaN or infinity (inf): drop those samples first.")
+    others = events[(events != 0.0) & (events != 1.0)]
+    if others.size:
+        raise ValueError(
+            "y must hold the event of each sample before its time, 1 (True) or 0 (False), for "
+            f"loss='cox'; it holds {others[0]:g} there."
+        )
+    if times.min() <= 0.0:
+        raise ValueError(
+            f"y must hold times greater than 0 for loss='cox'; the least is {times.min():g}."
+        )
+    return numbers
 
 
 def target_array(y: Any, n: int) -> NDArray[Any]:
@@ -214,10 +286,10 @@ def guess_task(y: NDArray[Any], possible: Collection[str] = TASKS[1:]) -> Guess:
     """What y holds: one rule for all of the library.
 
     Text and booleans are classes. Whole numbers, integers or floats, are classes if that is
-    plausible: there are two different ones; or at most 20, of which at most a third are seen
+    plausible: there are two different ones; or at most 20, with at most a third of them seen
     only once; or at most 50, each of them seen twice or more and no less than a third of the mean
     count. All other numbers are numbers. Several columns are labels if they hold nothing but 0
-    and 1, and numbers otherwise.
+    and 1, and numbers otherwise. A structured array holds events and times of survival.
 
     Parameters
     ----------
@@ -233,6 +305,8 @@ def guess_task(y: NDArray[Any], possible: Collection[str] = TASKS[1:]) -> Guess:
     >>> guess_task(np.arange(100)).task
     'regression'
     """
+    if y.dtype.names is not None:
+        return Guess("survival")
     if y.ndim == 2 and y.shape[1] > 1:
         return _guess_columns(y)
     values = y.ravel()

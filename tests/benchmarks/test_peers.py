@@ -1,7 +1,5 @@
 """Other packages as selectors: they choose what the packages themselves choose."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np
@@ -12,9 +10,8 @@ from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from benchmarks.peers import require
 from benchmarks.peers.selectors import make_peer
-from rowsparse.evaluation import select_for_each
+from rowsparse.evaluation.supports import select_for_each
 
 
 @pytest.fixture(scope="module")
@@ -55,15 +52,6 @@ def test_peers_give_every_k_by_one_fit(data, name):
     assert [found[k].support.size for k in (2, 5)] == [2, 5]
     assert found[2].shared
     assert set(found[2].support) <= set(found[5].support)
-
-
-@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:Inconsistent values")
-def test_logistic_regression_ranks_as_select_from_model_would(data):
-    X, y = data[0], (data[1] == 0).astype(int)
-    peer = make_peer("sklearn-l1").set_params(random_state=0, n_features_to_select=5).fit(X, y)
-    machine = LogisticRegression(penalty="l1", solver="liblinear", random_state=0)
-    expected = SelectFromModel(machine, max_features=5, threshold=-np.inf).fit(X, y)
-    assert np.array_equal(peer.get_support(), expected.get_support())
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:Inconsistent values")
@@ -115,11 +103,3 @@ def test_a_package_that_is_not_installed_is_named(data, monkeypatch, name, modul
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=f'{name} is not installed: pip install "rowsparse.bench'):
         make_peer(name).fit(*data)
-
-
-def test_a_package_of_the_field_alone_is_named_with_what_installs_it(monkeypatch):
-    monkeypatch.delitem(sys.modules, "benchmarks.peers.okridge", raising=False)
-    monkeypatch.setitem(sys.modules, "okridge", None)
-    monkeypatch.setitem(sys.modules, "okridge.tree", None)
-    with pytest.raises(ImportError, match="okridge is not installed: make bench-field installs it"):
-        require("okridge")

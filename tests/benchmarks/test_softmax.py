@@ -1,7 +1,5 @@
 """The softmax loss of the comparison of forms, against scikit-learn and the binary loss."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine

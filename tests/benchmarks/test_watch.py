@@ -1,13 +1,10 @@
 """Ratios, verdicts and exit codes of the watch for slow-downs."""
 
-from __future__ import annotations
-
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from benchmarks import watch
+from benchmarks import watch, watch_tasks
 from benchmarks.tables import MISS, PASS, VERDICT
 
 
@@ -44,7 +41,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         watch.git(*user, "commit", "--quiet", "-m", seconds)
     watch.git("tag", "v1", "HEAD^")
     monkeypatch.setattr(
-        watch, "measure", lambda tree: {"fit": float((tree / "seconds").read_text())}
+        watch, "measure", lambda tree, parts: {"fit": float((tree / "seconds").read_text())}
     )
     return root
 
@@ -71,9 +68,8 @@ def test_without_a_tag_or_with_an_unknown_revision_it_ends_with_2(
     assert "name a revision, as in --since HEAD~30" in capsys.readouterr().err
 
 
-def test_a_process_that_fails_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = tmp_path / "tasks.py"
-    broken.write_text("raise SystemExit(3)", encoding="utf-8")
-    monkeypatch.setattr(watch, "TASKS_FILE", broken)
-    with pytest.raises(subprocess.CalledProcessError):
-        watch.measure(tmp_path)
+@pytest.mark.long
+@pytest.mark.parametrize("name", watch_tasks.tasks())
+@pytest.mark.filterwarnings("ignore")
+def test_a_task_runs(name: str) -> None:
+    assert watch_tasks.tasks()[name]() is not None

@@ -38,4 +38,4 @@ def table_of(X, labels, weights=None, k=1, **changes):
 
 
 def scaled(X, labels, weights=None, **changes):
-    return Scaled.of(table_of(X, labels, weights, **changes))
+    return Scaled.from_table(table_of(X, labels, weights, **changes))

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.exact import ExactProblem
-from benchmarks.exact_logistic import LogisticProblem
-from rowsparse.certificate.choices import Choices
+from benchmarks.exact_curved import LogisticProblem
 from rowsparse.certificate.data import representatives
-from rowsparse.certificate.logistic import LogisticBounds
-from rowsparse.certificate.squared import SquaredBounds
+from rowsparse.certificate.logistic_bounds import LogisticBounds
+from rowsparse.certificate.squared_bounds import SquaredBounds
+from rowsparse.certificate.step_choices import Choices
 
 from .proofs import scaled, table_of
 
@@ -25,47 +25,6 @@ ALL = Choices(np.array([1]), np.arange(6) != 1, 2)
 def sample(seed=0, n=12, d=4):
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n, d)) + 3.0, rng.standard_normal((n, 2))
-
-
-def test_columns_have_unit_norms_and_constant_ones_are_zero():
-    X, Y = sample()
-    X[:, 2] = 0.1
-    data = scaled(X, Y)
-    expected = (X - X.mean(0)) / np.where(np.arange(4) == 2, 1.0, X.std(0)) / np.sqrt(12)
-    np.testing.assert_allclose(data.Z, expected, atol=1e-14)
-    assert data.constant.tolist() == [False, False, True, False]
-    np.testing.assert_allclose(data.penalty, 0.5)
-    plain = scaled(X, Y, standardize=False)
-    np.testing.assert_allclose(plain.penalty[[0, 1, 3]], 0.5 / X.var(0)[[0, 1, 3]])
-
-
-def test_clipped_columns_are_standardised_again():
-    X, Y = sample()
-    within = np.clip((X - X.mean(0)) / X.std(0), -1.0, 1.0)
-    Z = (within - within.mean(0)) / within.std(0) / np.sqrt(12)
-    for offset in (0.0, 1e6):
-        data = scaled(X + offset, Y, clip=1.0)
-        np.testing.assert_allclose(data.Z, Z, atol=1e-9)
-        assert data.error < 1e-8
-
-
-def test_whole_weights_are_repeated_samples():
-    X, Y = sample()
-    weights = np.array([1.0, 1.0, 2.0, 3.0] * 3)
-    one = scaled(X, Y, weights)
-    many = scaled(np.repeat(X, weights.astype(int), axis=0), np.repeat(Y, weights.astype(int), 0))
-    np.testing.assert_allclose(one.Z.T @ one.Z, many.Z.T @ many.Z)
-    assert one.weight == many.weight == 21.0
-
-
-def test_balanced_classes_weigh_the_same():
-    X, _ = sample()
-    labels = np.eye(3)[[0] * 6 + [1] * 4 + [2] * 2]
-    options = {"task": "classification", "loss": "logistic"}
-    data = scaled(X, labels, class_weight="balanced", **options)
-    np.testing.assert_allclose(labels.T @ data.share, 1 / 3)
-    listed = scaled(X, labels, class_weight=np.array([12 / 18, 1.0, 2.0]), **options)
-    np.testing.assert_allclose(data.Z, listed.Z)
 
 
 @pytest.mark.parametrize("factor", [1.0 - 1e-9, 1.0 + 1e-9])
@@ -97,20 +56,33 @@ def test_every_kind_of_squared_bound_is_below_every_choice(seed, n, alpha):
     exact = ExactProblem.of(X, Y, 3, alpha, standardize=False, fit_intercept=False, include=[1])
     best, unit = exact.best(), Fraction(2) ** (2 * bounds.factor[2]) * n
     V = 0.3 * np.random.default_rng(seed).standard_normal((3, 2))
-    assert Fraction(bounds.bound(np.array([0, 1, 4]), V, ALL)[0]) * unit <= best
-    last, every = bounds.last(ALL), bounds.every(ALL)
-    assert Fraction(last) * unit <= best
+    for value, _ in bounds.bounds(np.array([0, 1, 4]), V, ALL):
+        assert Fraction(value) * unit <= best
+    every = bounds.every(ALL)
+    quick, last = bounds.last(ALL, 0.0), bounds.last(ALL, bounds.total)
+    assert Fraction(quick) <= Fraction(last) <= best / unit
+    assert float(last * unit) == pytest.approx(float(best), rel=1e-10, abs=1e-12 * bounds.total)
     assert Fraction(every) * unit <= best
     assert float(every * unit) == pytest.approx(float(best), rel=1e-6, abs=1e-9 * bounds.total)
-    value = bounds.objective(np.array([1, 2, 3]))
+    value = bounds.fitted(np.array([[1, 2, 3]]))[1][0]
     assert Fraction(value) * unit >= exact.objective([1, 2, 3])
     assert float(value * unit) == pytest.approx(float(exact.objective([1, 2, 3])), rel=1e-6)
+
+
+@np.errstate(invalid="ignore", divide="ignore")
+def test_without_a_ridge_the_last_columns_are_tried_one_by_one():
+    X, Y = sample(0, 30, 6)
+    table = table_of(X, Y, k=3, alpha=0.0, fit_intercept=False)
+    bounds = SquaredBounds(table, scaled_of(table), np.arange(6), None)
+    best = ExactProblem.of(X, Y, 3, 0.0, fit_intercept=False, include=[1]).best()
+    found = Fraction(bounds.last(ALL, bounds.total)) * Fraction(2) ** (2 * bounds.factor[2]) * 30
+    assert best * (1 - Fraction(1, 10**10)) <= found <= best
 
 
 def scaled_of(table):
     from rowsparse.certificate.data import Scaled
 
-    return Scaled.of(table)
+    return Scaled.from_table(table)
 
 
 @settings(max_examples=20, deadline=None)
@@ -124,7 +96,7 @@ def test_every_kind_of_logistic_bound_is_below_every_choice(seed):
     alpha, intercept = 10.0 ** rng.uniform(-4, 3), bool(rng.random() < 0.6)
     options = {"alpha": alpha, "standardize": False, "fit_intercept": intercept}
     table = table_of(X, T, weights, k=3, loss="logistic", task="multilabel", **options)
-    bounds = LogisticBounds(table, scaled_of(table), np.arange(6))
+    bounds = LogisticBounds(table, scaled_of(table), np.arange(6), None)
     oracle = LogisticProblem.of(
         X,
         T,
@@ -136,11 +108,12 @@ def test_every_kind_of_logistic_bound_is_below_every_choice(seed):
     )
     best, total = oracle.best(), float(weights.sum())
     V = 10.0 ** rng.uniform(-2, 2) * rng.standard_normal((2, c))
-    assert bounds.bound(np.array([0, 1]), V, ALL)[0] * total <= best
+    ((value, _),) = bounds.bounds(np.array([0, 1]), V, ALL)
+    assert value * total <= best
     tried = bounds.every(ALL) * total
     assert tried <= best
     assert tried == pytest.approx(float(best), rel=1e-6, abs=1e-7 * float(oracle.total))
-    value = bounds.objective(np.array([1, 2, 3])) * total
+    value = bounds.fitted(np.array([[1, 2, 3]]))[1][0] * total
     assert value == pytest.approx(float(oracle.objective([1, 2, 3])), rel=1e-8)
 
 
@@ -151,9 +124,10 @@ def test_a_diagonal_is_admissible_only_below_the_products():
     A = data.Z.T @ data.Z + 0.5 * np.eye(6)
     share = np.linalg.eigvalsh(A)[0] / 1.5 * 0.99
     bounds = SquaredBounds(table, data, np.arange(6), np.full(6, share))
-    values = [bounds.objective(np.array([1, *S])) for S in combinations([0, 2, 3, 4, 5], 2)]
+    values = [bounds.fitted(np.array([[1, *S]]))[1][0] for S in combinations([0, 2, 3, 4, 5], 2)]
     V = 0.1 * np.random.default_rng(0).standard_normal((6, 2))
-    assert bounds.bound(np.arange(6), V, ALL)[0] <= min(values)
+    ((value, _),) = bounds.bounds(np.arange(6), V, ALL)
+    assert value <= min(values)
     for wrong in (
         np.full(6, 1.02 * share),
         np.full(5, share),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from benchmarks.exact import ExactProblem
-from benchmarks.exact_logistic import LogisticProblem
+from benchmarks.exact_curved import LogisticProblem
 from rowsparse import Moments, TopK
 from rowsparse.certificate import Proof, verify
 from rowsparse.certificate.proof import Kind, Step
@@ -47,19 +47,6 @@ def test_limits_of_columns_are_not_rounded_to_the_precision_of_x(seed, loss):
     assert stored.lower_bound_ <= shifted.objective_
     assert shifted.lower_bound_ <= stored.objective_
     assert stored.lower_bound_ * (1 - 1e-6) <= float(verify(X, y, stored)) <= shifted.objective_
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("class_weight", [-1.0, 1.0]), ("class_weight", [np.nan, 1.0]), ("alpha", np.nan)],
-)
-def test_a_file_cannot_bring_weights_that_make_no_sense(name, value):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30, 6))
-    y = (X[:, 0] + 0.3 * rng.standard_normal(30) > 0).astype(int)
-    proof = TopK(2, loss="logistic", certify=True, random_state=0).fit(X, y).proof_
-    with pytest.raises(ValueError, match="its statement has values that are invalid"):
-        verify(X, y, replace(proof, statement=replace(proof.statement, **{name: value})))
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -113,3 +100,17 @@ def test_logistic_fits_on_columns_of_any_scale_end_at_the_minimum(seed):
     assert float(verify(X, y, selector)) <= selector.objective_
     exactly = float(verify(X, y, selector, exact=True))
     assert exactly == pytest.approx(selector.lower_bound_, rel=1e-6)
+
+
+def test_sparse_columns_whose_zeros_have_hardly_any_weight():
+    rng = np.random.default_rng(0)
+    X = 1e5 + rng.standard_normal((8, 4))
+    X[0, 2] = 0.0
+    y, weights = rng.standard_normal(8), np.ones(8)
+    weights[0] = 1e-9
+    settings = {"alpha": 2.0, "include": [2], **NUMBERS}
+    dense, sparse = (TopK(2, **settings).fit(A, y, weights) for A in (X, sp.csr_array(X)))
+    optimum = ExactProblem.of(X, y[:, None], 2, 2.0, weights=weights, include=[2]).best()
+    assert Fraction(sparse.lower_bound_) <= optimum
+    assert sparse.objective_ == pytest.approx(dense.objective_, rel=1e-12)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-11)

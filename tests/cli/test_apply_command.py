@@ -50,6 +50,10 @@ def test_predictions_and_their_score(folder: Path, new: Path) -> None:
     rows = pl.read_csv(out / "predictions.csv")
     assert rows["sample"].to_list() == pl.read_csv(new)["sample"].to_list()
     assert rows["predicted outcome"].to_list() == SavedModel.load(folder).predict(new).tolist()
+    assert rows["outcome"].to_list() == pl.read_csv(new)["outcome"].to_list()
+    said = SavedModel.load(folder).predictions(new)
+    assert rows["decision value of ill"].to_list() == said.values[:, 1].tolist()
+    assert rows.columns == ["sample", "outcome", "predicted outcome", "decision value of ill"]
 
 
 def test_predictions_need_no_target(
@@ -60,7 +64,9 @@ def test_predictions_need_no_target(
     done = apply(folder, new, "--predict", "-q")
     assert (done.exit_code, done.output) == (0, "")
     assert pl.read_csv(new.parent / "new-apply" / "predictions.csv").columns == [
-        "predicted outcome"
+        "row",
+        "predicted outcome",
+        "decision value of ill",
     ]
 
 
@@ -116,7 +122,7 @@ def test_a_table_is_read_as_for_the_selection(folder: Path, new: Path) -> None:
     assert "19 rows of new.csv" in done.stdout
     assert "the accuracy of the saved model is" in done.stdout
     rows = pl.read_csv(out / "predictions.csv")
-    assert rows.columns == ["patient", "predicted outcome"]
+    assert rows.columns[:3] == ["patient", "outcome", "predicted outcome"]
     assert apply(folder, new, "--transpose", "--out", new.with_name("c")).exit_code == 0
     kept = pl.read_csv(new.with_name("c") / "reduced.csv")
     assert kept.columns == ["sample", "f1", "f4", "f6"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rowsparse.cli.display import Display
+from rowsparse.cli.table_commands import Display
 
 
 def test_progress_is_shown_to_a_terminal_only(
@@ -29,7 +29,7 @@ def test_plain_lines_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter([0.0, 1.0, 12.0, 13.0, 24.0, 39.0, 0.0])
-    monkeypatch.setattr("rowsparse.cli.display.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("rowsparse.cli.table_commands.perf_counter", lambda: next(clock))
     with Display(quiet=False) as display:
         display("Reading")
         display("Folds", 0.25)

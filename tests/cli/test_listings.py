@@ -1,4 +1,4 @@
-"""Lists of the methods and data sets."""
+"""The list of the methods."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from rowsparse import list_selectors, selector_info
 from rowsparse.cli import build_app
+from rowsparse.workflow.methods import find_method, list_methods
 
 from .commands import invoke
 
@@ -16,7 +16,7 @@ from .commands import invoke
 def test_methods_lists_the_registry() -> None:
     done = invoke("methods")
     assert done.exit_code == 0
-    for name in list_selectors():
+    for name in list_methods():
         assert name in done.stdout
     for word in ("Kind", "Targets", "Reference", "What it does", "Xu et al. 2023", "deep ("):
         assert word in done.stdout
@@ -30,17 +30,10 @@ def test_methods_keep_their_text_on_80_columns(monkeypatch: pytest.MonkeyPatch) 
     lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).splitlines()
     assert max(map(len, lines)) <= 80
     text = " ".join(" ".join(re.sub("[│┃]", " ", line) for line in lines).split())
-    for name in list_selectors():
-        info = selector_info(name)
+    for name in list_methods():
+        info = find_method(name)
         assert f"{info.kind}; targets: " in text
         # The name stands in the first line, between the words of the summary.
         reference = info.reference.split() if info.reference != "none" else []
         for word in (name, *info.summary.split(), *reference):
             assert word in text, (name, word)
-
-
-def test_datasets_lists_the_catalogue() -> None:
-    done = invoke("datasets")
-    assert done.exit_code == 0
-    assert "allaml" in done.stdout
-    assert "7,129" in done.stdout

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rowsparse.cli.printing import plain
+from rowsparse.cli.printing import _lines, plain
 
 from .commands import frame, result_of, select
 
@@ -33,6 +33,7 @@ def test_forced_features_are_marked(data: Path) -> None:
         rows = {row["feature"]: row for row in csv.DictReader(stream)}
     assert [name for name, row in rows.items() if row["forced"] == "yes"] == ["f0"]
     assert [name for name, row in rows.items() if not row["selected_in"]] == ["f0"]
+    assert "empty name" not in done.stdout
     assert (out / "report.html").read_text(encoding="utf-8").count('<span class="tag">forced') == 1
 
 
@@ -70,9 +71,16 @@ def test_covariates_have_a_table_of_their_own(data: Path) -> None:
     done = select(data, "--adjust", "f0")
     assert done.exit_code == 0, done.output
     assert "In every model, and not counted" in done.stdout
-    assert "with these 3 features and the covariates, a simple linear model" in done.stdout
+    assert "linear model of 3 features and the covariates, picked anew" in done.stdout
     assert "Coefficient of ill" in done.stdout
-    assert "With the covariates alone, the accuracy is " in done.stdout
+    assert "with the covariates alone " in done.stdout
     record = result_of(data.parent / "out")
     assert [item["name"] for item in record["covariates"]] == ["f0"]
     assert "f0" not in [item["name"] for item in record["features"]]
+
+
+def test_names_go_on_in_the_next_line_after_a_separator() -> None:
+    assert _lines("mean_concave_points") == "mean_concave_\npoints"
+    assert _lines("GENE1143") == "GENE1143"
+    assert _lines("a_b") == "a_b"
+    assert _lines("onewordthatislongerthanaline").count("\n") == 0

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rowsparse.cli.standard_input import input_file
+from rowsparse.cli.table_commands import input_file
 from rowsparse.workflow.messages import InputError
 
 from .commands import QUICK, frame, invoke, result_of

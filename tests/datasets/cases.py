@@ -1,22 +1,12 @@
 """A small data set, and how to pass it off as one of the catalogue."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 
-from rowsparse.datasets import (
-    catalog,
-    dataset_info,
-    list_datasets,
-    store,
-)
+from rowsparse.datasets import catalog, dataset_info, list_datasets, store
 
 NAMES = [info.name for info in list_datasets()]
-
-
-HAND_MADE = "srbct"
 
 
 DOWNLOADED = "glioma"

@@ -1,14 +1,10 @@
 """The folder that ROWSPARSE_DATA names, or none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from rowsparse.datasets import (
-    fetch,
-)
+from rowsparse.datasets import fetch
 
 
 @pytest.fixture

@@ -1,12 +1,8 @@
 """From a name to the data: the folder, the cache and the download."""
 
-from __future__ import annotations
-
 import hashlib
 import io
-import re
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -26,7 +22,6 @@ from rowsparse.datasets import (
     dataset_info,
     fetch,
     load,
-    store,
 )
 
 from .cases import DOWNLOADED, NAMES, one_sentence, pretend, small
@@ -149,7 +144,7 @@ def kept(cache: Path) -> list[str]:
     return sorted(path.name for path in cache.rglob("*")) if cache.exists() else []
 
 
-def test_a_good_file_is_downloaded_converted_and_cached(server, offered, tmp_path):
+def test_a_good_file_is_downloaded_and_cached(server, offered, tmp_path):
     X, y, _ = offered
     cache = tmp_path / "new" / "cache"
     data = load(DOWNLOADED, cache_dir=cache, base_url=server.url)
@@ -157,56 +152,23 @@ def test_a_good_file_is_downloaded_converted_and_cached(server, offered, tmp_pat
     np.testing.assert_array_equal(data.y, y)
     assert (data.X.dtype, data.y.dtype) == (np.float32, np.int16)
     assert data.info is dataset_info(DOWNLOADED)
-    assert kept(cache) == ["Some.mat", f"{DOWNLOADED}.npz"]
+    assert kept(cache) == ["Some.mat"]
+    again = load(DOWNLOADED, cache_dir=str(cache), download=False)
+    np.testing.assert_array_equal(again.X, X)
     assert server.requests == ["/data/Some.mat"]
 
 
-def test_a_cached_set_needs_no_server(server, offered, tmp_path):
-    load(DOWNLOADED, cache_dir=tmp_path, base_url=server.url)
-    again = load(DOWNLOADED, cache_dir=str(tmp_path), download=False)
-    np.testing.assert_array_equal(again.X, offered[0])
-    assert len(server.requests) == 1
-
-
-def test_a_damaged_npz_in_the_cache_is_made_again_from_the_original(server, offered, tmp_path):
-    load(DOWNLOADED, cache_dir=tmp_path, base_url=server.url)
-    (tmp_path / f"{DOWNLOADED}.npz").write_bytes(b"damaged")
-    again = load(DOWNLOADED, cache_dir=tmp_path, download=False)
-    np.testing.assert_array_equal(again.X, offered[0])
-    assert len(server.requests) == 1
-
-
-def test_a_damaged_original_in_the_cache_is_downloaded_again(server, offered, tmp_path):
+def test_a_damaged_or_another_file_in_the_cache_is_downloaded_again(server, offered, tmp_path):
     (tmp_path / "Some.mat").write_bytes(b"damaged")
     with pytest.raises(MissingDataError, match="neither in the folder"):
         load(DOWNLOADED, cache_dir=tmp_path, download=False)
     load(DOWNLOADED, cache_dir=tmp_path, base_url=server.url)
     assert (tmp_path / "Some.mat").read_bytes() == offered[2]
-
-
-@pytest.mark.parametrize("kept_original", [True, False])
-def test_another_set_in_the_cache_is_replaced(server, offered, kept_original, tmp_path):
-    load(DOWNLOADED, cache_dir=tmp_path, base_url=server.url)
-    store.write_dataset(tmp_path / f"{DOWNLOADED}.npz", offered[0] + 1, offered[1])
-    if not kept_original:
-        (tmp_path / "Some.mat").unlink()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        data = load(DOWNLOADED, cache_dir=tmp_path, base_url=server.url)
-        again = load(DOWNLOADED, cache_dir=tmp_path, download=False)
-    np.testing.assert_array_equal(data.X, offered[0])
-    np.testing.assert_array_equal(again.X, offered[0])
-    assert data.info is dataset_info(DOWNLOADED)
-    assert len(server.requests) == (1 if kept_original else 2)
-
-
-def test_another_set_in_the_cache_that_cannot_be_replaced_is_not_used(server, offered, tmp_path):
-    store.write_dataset(tmp_path / f"{DOWNLOADED}.npz", offered[0] + 1, offered[1])
-    server.files.clear()
-    for options in ({"download": False}, {"base_url": server.url}):
-        with pytest.raises(MissingDataError, match=DOWNLOADED) as error:
-            load(DOWNLOADED, cache_dir=tmp_path, **options)
-        assert one_sentence(error.value)
+    (tmp_path / "Some.mat").write_bytes(mat(offered[0] + 1.0, offered[1] + 1))
+    np.testing.assert_array_equal(
+        load(DOWNLOADED, cache_dir=tmp_path, base_url=server.url).X, offered[0]
+    )
+    assert len(server.requests) == 2
 
 
 def test_an_original_put_into_the_cache_by_hand_is_used(offered, tmp_path):
@@ -215,59 +177,38 @@ def test_an_original_put_into_the_cache_by_hand_is_used(offered, tmp_path):
     np.testing.assert_array_equal(data.X, offered[0])
 
 
-def test_a_file_with_another_checksum_is_refused_and_nothing_is_kept(server, offered, tmp_path):
-    X, y, _ = offered
+@pytest.mark.parametrize(
+    ("problem", "error", "words"),
+    [
+        ("another file", CorruptDataError, "was refused and not kept: its sha256"),
+        ("cut at the source", CorruptDataError, "damaged or another file"),
+        ("broken off", (MissingDataError, CorruptDataError), "broke off|its sha256 is not"),
+        ("not there", MissingDataError, r"data/Some\.mat.*\(the server answered 404\)"),
+        ("no address", MissingDataError, r"\(the address cannot be used\)"),
+        ("no network", MissingDataError, r"\(there is no connection\).* ROWSPARSE_DATA"),
+    ],
+)
+def test_a_download_that_fails_leaves_nothing_and_says_why(
+    server, offered, tmp_path, problem, error, words
+):
+    X, y, body = offered
     other = mat(X + 1.0, y + 1)
-    server.files["/data/Some.mat"] = (other, len(other))
-    with pytest.raises(CorruptDataError, match="was refused and not kept: its sha256") as error:
-        load(DOWNLOADED, cache_dir=tmp_path, base_url=server.url)
-    assert one_sentence(error.value)
-    assert kept(tmp_path) == []
-
-
-def test_a_transfer_that_breaks_off_leaves_nothing(server, offered, tmp_path):
-    body = offered[2]
-    server.files["/data/Some.mat"] = (body[: len(body) // 2], len(body))
-    with pytest.raises((MissingDataError, CorruptDataError)) as error:
-        load(DOWNLOADED, cache_dir=tmp_path, base_url=server.url)
-    assert one_sentence(error.value)
-    assert re.search(r"\(the transfer broke off\)|its sha256 is not", str(error.value))
-    assert kept(tmp_path) == []
-
-
-def test_a_file_that_was_cut_at_the_source_leaves_nothing(server, offered, tmp_path):
-    body = offered[2][:-10]
-    server.files["/data/Some.mat"] = (body, len(body))
-    with pytest.raises(CorruptDataError, match="damaged or another file"):
-        load(DOWNLOADED, cache_dir=tmp_path, base_url=server.url)
-    assert kept(tmp_path) == []
-
-
-def test_a_file_that_the_server_does_not_have_is_named(server, offered, tmp_path):
+    served = {
+        "another file": (other, len(other)),
+        "cut at the source": (body[:-10], len(body) - 10),
+        "broken off": (body[: len(body) // 2], len(body)),
+    }
     server.files.clear()
-    with pytest.raises(MissingDataError, match="the server answered 404") as error:
-        load(DOWNLOADED, cache_dir=tmp_path, base_url=server.url)
-    assert server.url + "Some.mat" in str(error.value)
-    assert one_sentence(error.value)
-    assert kept(tmp_path) == []
-
-
-def test_without_network_one_sentence_says_what_to_do(server, offered, tmp_path):
+    if problem in served:
+        server.files["/data/Some.mat"] = served[problem]
     with serving() as gone:
-        url = gone.url
-    with pytest.raises(MissingDataError, match=r"\(there is no connection\)") as error:
+        url = {"no address": "nowhere", "no network": gone.url}.get(problem, server.url)
+    with pytest.raises(error, match=words) as caught:
         load(DOWNLOADED, cache_dir=tmp_path, base_url=url)
-    message = str(error.value)
-    assert one_sentence(error.value)
-    assert f"put Some.mat into {tmp_path} yourself" in message
-    assert "ROWSPARSE_DATA" in message
+    assert one_sentence(caught.value)
     assert kept(tmp_path) == []
-
-
-def test_an_address_that_is_none_is_refused_in_one_sentence(offered, tmp_path):
-    with pytest.raises(MissingDataError, match=r"\(the address cannot be used\)") as error:
-        load(DOWNLOADED, cache_dir=tmp_path, base_url="nowhere")
-    assert one_sentence(error.value)
+    if problem == "no network":
+        assert f"put Some.mat into {tmp_path} yourself" in str(caught.value)
 
 
 @pytest.mark.usefixtures("no_folder")
@@ -299,14 +240,12 @@ def test_the_default_address_is_the_pinned_commit(monkeypatch, tmp_path):
     ]
 
 
-@pytest.mark.usefixtures("no_folder")
-def test_the_default_cache_is_the_users(monkeypatch, tmp_path):
+def test_the_default_cache_is_the_users(offered, monkeypatch, tmp_path):
     pooch = pytest.importorskip("pooch")
-    X, y = small()
-    info = pretend(monkeypatch, X, y)
     monkeypatch.setattr(pooch, "os_cache", lambda project: tmp_path / project)
-    store.write_dataset(tmp_path / "rowsparse" / f"{DOWNLOADED}.npz", X, y)
-    assert load(DOWNLOADED, download=False).info is info
+    (tmp_path / "rowsparse").mkdir()
+    (tmp_path / "rowsparse" / "Some.mat").write_bytes(offered[2])
+    assert load(DOWNLOADED, download=False).info is dataset_info(DOWNLOADED)
 
 
 @pytest.mark.usefixtures("no_folder")

@@ -1,7 +1,5 @@
 """Data sets in npz files: what is read, and what is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from dataclasses import replace
@@ -9,12 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rowsparse.datasets import (
-    CorruptDataError,
-    dataset_info,
-    load,
-    store,
-)
+from rowsparse.datasets import CorruptDataError, dataset_info, load, store
 
 from .cases import DOWNLOADED, one_sentence, small
 

@@ -6,29 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from tests.selectors.cases import FAST
+from tests.selectors.cases import planted_classes as classes
+
+__all__ = ["classes"]
+
 PLANTED = [1, 5, 8]
 # Small networks that learn fast.
 SHORT_CONCRETE: dict[str, Any] = {"max_iter": 3, "max_tries": 1, "random_state": 0}
-SHORT_FIRDL: dict[str, Any] = {
-    "operator_hidden": (8,),
-    "selector_hidden": (16,),
-    "batch_size": 16,
-    "n_masks": 16,
-    "max_iter": 160,
-    "phase_two": 120,
-    "learning_rate": 0.05,
-    "random_state": 0,
-}
-
-
-def classes(n: int = 60, d: int = 14) -> tuple[np.ndarray, np.ndarray]:
-    """Three classes told apart by columns 1, 5 and 8, clearly."""
-    rng = np.random.default_rng(0)
-    y = np.arange(n) % 3
-    X = rng.standard_normal((n, d))
-    X[:, PLANTED] *= 0.4
-    X[:, PLANTED] += 3.0 * np.array([[1, 0, -0.2], [0, 1, -1], [-1, -0.5, 1]])[y]
-    return X, y
+SHORT_FIRDL: dict[str, Any] = FAST["firdl"] | {"random_state": 0}
 
 
 def low_rank(n: int = 120, d: int = 30, rank: int = 3) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rowsparse._deadline import Deadline
-from rowsparse.deep.firdl import (
+from rowsparse.deep.firdl_solver import (
     FirdlSettings,
     OperatorNetwork,
     Part,

@@ -1,7 +1,5 @@
 """One fit for all k gives what single fits give."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -10,8 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from rowsparse import CRFS, MTFS, RFS, AllFeatures, LpInf, TopK, TopKCV, topk_path
-from rowsparse.evaluation import select_for_each, with_count
-from rowsparse.evaluation.supports import path_of, strongest_first
+from rowsparse.evaluation.supports import path_of, select_for_each, selecting_k, strongest_first
 
 
 @pytest.fixture(scope="module")
@@ -22,41 +19,34 @@ def digits():
 
 
 def single(selector, X, y, k):
-    return np.flatnonzero(with_count(selector, k).fit(X, y).get_support()).tolist()
+    return np.flatnonzero(selecting_k(selector, k).fit(X, y).get_support()).tolist()
 
 
 @pytest.mark.parametrize(
-    "selector",
+    ("selector", "shared"),
     [
-        TopK(1, n_restarts=0, random_state=0),
-        RFS(1, gamma=5.0),
-        RFS(1),
-        LpInf(1, gamma=20.0),
-        MTFS(1, gamma=5.0),
-        CRFS(1),
-        SelectKBest(f_classif),
-        RFE(LinearSVC(random_state=0)),
-        RFE(LogisticRegression(C=1e-3), step=5),
+        (TopK(1, n_restarts=0, random_state=0), False),
+        (RFS(1, gamma=5.0), True),
+        (RFS(1), False),
+        (LpInf(1, gamma=20.0), True),
+        (MTFS(1, gamma=5.0), True),
+        (CRFS(1), True),
+        (SelectKBest(f_classif), True),
+        (RFE(LinearSVC(random_state=0)), True),
+        (RFE(LogisticRegression(C=1e-3), step=5), False),
+        (AllFeatures(), False),
     ],
-    ids=lambda selector: type(selector).__name__,
 )
 @pytest.mark.filterwarnings("ignore")
-def test_shared_fits_equal_single_fits(digits, selector):
+def test_shared_fits_equal_single_fits(digits, selector, shared):
     X, y = digits
-    found = select_for_each(selector, X, y, [7, 3, 12])
-    assert list(found) == [3, 7, 12]
+    found = select_for_each(selector, X, y, [7, 3, 12, 1000])
+    assert list(found) == [3, 7, 12, 1000]
     for k, selection in found.items():
-        assert selection.support.tolist() == single(selector, X, y, k)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_filters_and_elimination_share_one_fit(digits):
-    X, y = digits
-    for selector in (SelectKBest(f_classif), RFE(LinearSVC(random_state=0)), RFS(1, gamma=5.0)):
-        assert all(s.shared for s in select_for_each(selector, X, y, [2, 4]).values())
+        assert selection.shared == shared
+        expected = range(24) if k == 1000 else single(selector, X, y, k)
+        assert selection.support.tolist() == list(expected)
     assert not select_for_each(SelectKBest(f_classif), X, y, [4])[4].shared
-    tuned = select_for_each(RFS(1), X, y, [2, 4])
-    assert not any(s.shared for s in tuned.values())
 
 
 def test_many_k_go_along_the_path(digits):
@@ -66,47 +56,20 @@ def test_many_k_go_along_the_path(digits):
     assert all(s.shared for s in found.values())
     for k in (1, 2, 5):
         assert found[k].support.tolist() == single(selector, X, y, k)
-
-
-def test_the_path_can_be_asked_for_or_left_out(digits):
-    X, y = digits
-    selector = TopK(1, random_state=0)
-    assert all(s.shared for s in select_for_each(selector, X, y, [2, 3], along_path=True).values())
-    many = select_for_each(selector, X, y, range(1, 11), along_path=False)
-    assert not any(s.shared for s in many.values())
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_groups_go_along_the_path_too(digits):
-    X, y = digits
-    selector = TopK(1, feature_groups=np.arange(24) // 4, random_state=0)
-    found = select_for_each(selector, X, y, range(1, 11))
-    assert [found[k].support.size for k in (1, 2, 6, 10)] == [4, 8, 24, 24]
-    assert found[2].support.tolist() == single(selector, X, y, 2)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_more_features_than_columns_are_all(digits):
-    X, y = digits
-    found = select_for_each(SelectKBest(f_classif), X, y, [5, 1000])
-    assert found[1000].support.tolist() == list(range(24))
-
-
-def test_everything_is_everything_for_every_k(digits):
-    X, y = digits
-    found = select_for_each(AllFeatures(), X, y, [2, 4])
-    assert all(s.support.tolist() == list(range(X.shape[1])) for s in found.values())
+    for ks, along_path in (([2, 3], True), (range(1, 11), False)):
+        asked = select_for_each(selector, X, y, ks, along_path=along_path)
+        assert {s.shared for s in asked.values()} == {along_path}
 
 
 def test_seeds_are_for_selectors_without_one():
-    assert with_count(TopK(1), 3, seed=5).random_state == 5
-    assert with_count(TopK(1, random_state=1), 3, seed=5).random_state == 1
-    assert with_count(RFS(1), 3, seed=5).n_features_to_select == 3
+    assert selecting_k(TopK(1), 3, seed=5).random_state == 5
+    assert selecting_k(TopK(1, random_state=1), 3, seed=5).random_state == 1
+    assert selecting_k(RFS(1), 3, seed=5).n_features_to_select == 3
 
 
 def test_a_selector_without_a_count_is_refused():
     with pytest.raises(TypeError, match="does not say how many features to select"):
-        with_count(LogisticRegression(), 3)
+        selecting_k(LogisticRegression(), 3)
 
 
 @pytest.mark.parametrize("selector", [TopK(5, random_state=0), RFS(5, gamma=5.0), SelectKBest(k=5)])

@@ -1,7 +1,6 @@
-"""Moments: what they accept, and that nothing of a refused block counts."""
+"""Moments: what they accept, targets in blocks, and samples dealt out to parts."""
 
-from __future__ import annotations
-
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from rowsparse import Moments, TopK
+from rowsparse.moments.moments import GrowingTargets
+from rowsparse.moments.parts import MomentsInParts, counted_labels, merged
 
 
 @pytest.fixture
@@ -77,6 +78,7 @@ def test_samples_of_weight_zero_are_not_there(moments: Moments) -> None:
     assert moments.n_samples == 10
     assert moments.classes is not None
     assert moments.classes.tolist() == [0, 1]
+    assert repr(moments) == "Moments(10 samples, 2 features, classification)"
 
 
 def test_merging_and_subtracting_classes_that_only_one_part_has(moments: Moments) -> None:
@@ -100,10 +102,6 @@ def test_moments_that_differ_in_kind_are_not_merged(moments: Moments) -> None:
         moments.merge(Moments().update([[1.0, 2.0, 3.0]], [0]))
 
 
-def test_the_repr_says_how_much_there_is(moments: Moments) -> None:
-    assert repr(moments) == "Moments(6 samples, 2 features, classification)"
-
-
 def test_only_some_columns() -> None:
     X = np.random.default_rng(0).standard_normal((20, 4))
     frame = pd.DataFrame(X, columns=list("abcd"))
@@ -111,3 +109,105 @@ def test_only_some_columns() -> None:
     assert part.feature_names is not None
     assert part.feature_names.tolist() == ["b", "d"]
     np.testing.assert_allclose(part.statistics.x_mean, X[:, [1, 3]].mean(axis=0))
+
+
+# -------------------------------------------------------------------------------- targets in blocks
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ([1, 2], [1.5, 2.5], "pass task='regression'"),
+        ([1, 2], ["a", "b"], "of one kind"),
+        ([1, 2], list(range(60)), "or task='classification' if all of them are classes"),
+        ([[0.5, 1.5], [2.5, 1.0]], [[0.5], [1.5]], "y has 1 columns"),
+        ([[0, 1], [1, 0]], [[0, 2], [1, 0]], "only 0 and 1"),
+    ],
+)
+def test_a_block_of_another_kind_is_refused(first: object, second: object, message: str) -> None:
+    columns = GrowingTargets.from_first_block(np.array(first), "auto")
+    with pytest.raises(ValueError, match=message):
+        columns.encoded(np.array(second))
+
+
+def test_whole_numbers_of_a_first_block_are_classes_if_they_are_few() -> None:
+    for y, task in ((np.arange(20), "classification"), (np.arange(21), "regression")):
+        assert GrowingTargets.from_first_block(y, "auto").task == task
+    numbers = GrowingTargets.from_first_block(np.arange(5), "auto")
+    few, _ = numbers.encoded(np.arange(49.0))
+    assert few.width == 49
+    given, _ = GrowingTargets.from_first_block(np.arange(5), "classification").encoded(
+        np.arange(200)
+    )
+    assert given.width == 200
+
+
+def test_a_close_guess_is_told_from_all_blocks() -> None:
+    columns = GrowingTargets.from_first_block(np.arange(5), "auto")
+    assert columns.doubt(np.full(5, 9.0)) is None
+    for counts in ([1.0, 9.0, 9.0, 9.0, 9.0], [1.0, 1.0, 1.0, 1.0, 9.0]):
+        assert "5 different whole numbers, taken as classes" in str(columns.doubt(np.array(counts)))
+    assert GrowingTargets.from_first_block(np.arange(5), "classification").doubt(np.ones(5)) is None
+
+
+# ----------------------------------------------------------------------- samples dealt out to parts
+rng = np.random.default_rng(0)
+X = rng.standard_normal((50, 3))
+
+
+@pytest.mark.parametrize("step", [50, 7])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_samples_of_each_class_are_dealt_in_turn(step: int, sparse: bool) -> None:
+    y = np.sort(rng.integers(0, 3, 50))
+    part = np.empty(50, dtype=int)
+    for c in range(3):
+        part[y == c] = np.arange(np.count_nonzero(y == c)) % 4
+    dealt = MomentsInParts(4, "auto", products=True)
+    for start in range(0, 50, step):
+        rows = slice(start, start + step)
+        dealt.update(sp.csr_array(X[rows]) if sparse else X[rows], y[rows])
+    for p in range(4):
+        expected = Moments().update(X[part == p], y[part == p]).statistics
+        found = dealt.parts[p].with_classes_of(merged(dealt.parts)).statistics
+        assert found.n_rows == expected.n_rows
+        np.testing.assert_allclose(found.full_xx(), expected.full_xx(), atol=1e-12)
+    whole = Moments().update(X, y).statistics
+    np.testing.assert_allclose(merged(dealt.parts).statistics.full_xx(), whole.full_xx())
+
+
+def test_no_part_has_seen_a_block_that_is_refused() -> None:
+    dealt = MomentsInParts(2, "auto", products=True)
+    dealt.update(X, rng.integers(0, 2, 50))
+    with pytest.raises(ValueError, match="of one kind"):
+        dealt.update(X, np.array(["a"] * 50))
+    assert merged(dealt.parts).n_samples == 50
+
+
+def test_merging_leaves_the_parts_as_they_are() -> None:
+    parts = [Moments().update(X[:20], X[:20, 0]), Moments().update(X[20:], X[20:, 0])]
+    assert merged(parts).n_samples == 50
+    assert [part.n_samples for part in parts] == [20, 30]
+    with pytest.raises(ValueError, match="at least one"):
+        merged([])
+    with pytest.raises(TypeError, match="got ndarray"):
+        merged([parts[0], X])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_blocks_apart_are_dealt_as_in_turn_if_they_know_what_was_before(classes: bool) -> None:
+    y = np.sort(rng.integers(0, 3, 50)) if classes else X[:, 0]
+    expected = MomentsInParts(4, "auto", products=True)
+    expected.update(X, y)
+    before = counted_labels(y[:23], "auto")
+    assert before == ({0: (y[:23] == 0).sum(), 1: (y[:23] == 1).sum()} if classes else {None: 23})
+    pair = [
+        MomentsInParts(4, "auto", products=True),
+        MomentsInParts(4, "auto", products=True, before=before),
+    ]
+    pair[0].update(X[:23], y[:23])
+    pair[1].update(X[23:], y[23:])
+    both = pair[0].merged(pair[1])
+    for found, whole in zip(both.parts, expected.parts, strict=True):
+        assert found.n_samples == whole.n_samples
+        np.testing.assert_allclose(found.statistics.full_xx(), whole.statistics.full_xx())
+    assert sum(part.n_samples for part in pair[0].parts) == 23
+    assert sys.getsizeof(both) > 4 * both.parts[0].statistics.nbytes > 4 * 8 * 9
+    assert counted_labels(y[:0], "auto") == {}

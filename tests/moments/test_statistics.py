@@ -1,6 +1,4 @@
-"""Statistics of blocks against the definition on all rows."""
-
-from __future__ import annotations
+"""Statistics of rows in parts, and the sums over the rows of a block, against their definitions."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -39,7 +37,8 @@ def assert_those_of_all_rows(found: Statistics, X: Any, Y: Any, w: Any, rtol: fl
     V = Y - w @ Y / w.sum()
     scale = np.sqrt(w @ Z**2)
     np.testing.assert_allclose(found.weight, w.sum(), rtol=1e-14)
-    np.testing.assert_allclose(found.x_mean, w @ X / w.sum(), rtol=1e-14)
+    # A mean near zero has the rounding errors of its terms.
+    np.testing.assert_allclose(found.x_mean, w @ X / w.sum(), rtol=1e-14, atol=2e-15)
     np.testing.assert_allclose(found.x_square, w @ Z**2, rtol=rtol)
     np.testing.assert_allclose(
         found.full_xx() / np.outer(scale, scale), (Z.T * w) @ Z / np.outer(scale, scale), atol=rtol
@@ -87,28 +86,6 @@ def test_sparse_blocks_have_the_statistics_of_dense_ones(cuts: list[int], weight
     np.testing.assert_allclose(sparse.full_xx(), dense.full_xx(), atol=1e-12)
 
 
-def test_stored_columns_with_a_large_offset_keep_their_digits() -> None:
-    X = np.zeros((60, 30))
-    X[:, 3] = 1e7 + np.arange(60)
-    _, Y, _ = data()
-    found = gathered(sp.csc_array(X), Y, None, [20])
-    np.testing.assert_allclose(found.x_square[3], np.sum((np.arange(60) - 29.5) ** 2), rtol=1e-12)
-
-
-def test_merging_is_associative_to_rounding() -> None:
-    X, Y, w = data(1e6)
-    parts = [gathered(X[a:b], Y[a:b], w[a:b], []) for a, b in ((0, 7), (7, 30), (30, 60))]
-    left = parts[0].copy()
-    left.merge(parts[1])
-    left.merge(parts[2])
-    tail = parts[1].copy()
-    tail.merge(parts[2])
-    right = parts[0].copy()
-    right.merge(tail)
-    assert_those_of_all_rows(left, X, Y, w, 1e-12)
-    np.testing.assert_allclose(left.full_xx(), right.full_xx(), rtol=1e-11, atol=1e-11)
-
-
 def test_subtracting_a_part_leaves_the_rest() -> None:
     X, Y, w = data(1e4)
     Y[:20], Y[20:, 0] = [1.0, 0.0, 0.0], 0.0
@@ -119,27 +96,6 @@ def test_subtracting_a_part_leaves_the_rest() -> None:
     # The first class was in the part only.
     assert whole.group_weight[0] == 0.0
     assert not whole.group_scatter[0].any()
-
-
-def test_targets_that_come_later_were_zero_before() -> None:
-    X, Y, w = data()
-    found = gathered(X, Y[:, [0, 2]], w, [])
-    Y[:, 1] = 0.0
-    assert_those_of_all_rows(found.with_targets(np.array([0, 2]), 3), X, Y, w, 1e-12)
-
-
-def test_some_columns_have_their_own_statistics() -> None:
-    X, Y, w = data()
-    columns = np.array([0, 3, 4])
-    found = gathered(X, Y, w, [30]).with_columns(columns)
-    assert_those_of_all_rows(found, X[:, columns], Y, w, 1e-12)
-
-
-def test_without_products_only_they_are_missing() -> None:
-    X, Y, w = data()
-    found = gathered(X, Y, w, [30], products=False)
-    assert found.xx is None
-    np.testing.assert_allclose(found.x_square, gathered(X, Y, w, []).x_square)
 
 
 def exact_products(X: Any, w: Any) -> Any:

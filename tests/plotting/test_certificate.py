@@ -78,3 +78,11 @@ def test_refused() -> None:
     for selector in (TopK(2, n_restarts=0), FStatistic(2)):
         with pytest.raises(ValueError, match=r"without a proof: fit TopK with certify=True\."):
             CertificateDisplay.from_estimator(selector.fit(X, Y))
+
+
+def test_without_a_bound_the_objective_is_drawn_alone() -> None:
+    display = CertificateDisplay(
+        SECONDS, np.array([3.0, 2.0, 1.0]), np.full(3, np.nan), gap=np.nan, proven=False
+    ).plot()
+    assert display.ax_.get_legend_handles_labels()[1] == ["objective"]
+    assert display.ax_.get_ylim() == pytest.approx((0.88, 3.12))

@@ -77,3 +77,25 @@ def test_refused() -> None:
         ComparisonDisplay.from_comparison(RANKS, highlight="TopK")
     with pytest.raises(ValueError, match="Give ks and means, or comparison"):
         ComparisonDisplay(["a"]).plot()
+
+
+@pytest.mark.parametrize(("metric", "is_low"), [("accuracy", False), ("seconds", True)])
+def test_of_a_single_number_of_features_the_best_selector_comes_first(
+    metric: str, is_low: bool
+) -> None:
+    curve = selection_curve(
+        ["fstatistic", "ttest", "mrmr"], *load_iris(return_X_y=True), ks=[1], cv=3
+    )
+    display = ComparisonDisplay.from_curve(curve, metric=metric, highlight="TTest")
+    drawn = [line.lines[0].get_xdata()[0] for line in display.lines_]
+    assert drawn == sorted(curve.mean(metric).ravel().tolist(), reverse=not is_low)
+    rows = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert sorted(rows) == ["FStatistic", "MRMR", "TTest"]
+    means = dict(zip(curve.selectors, curve.mean(metric).ravel().tolist(), strict=True))
+    assert [means[name] for name in rows] == drawn
+    assert display.ax_.yaxis_inverted()
+    ends = [line.lines[2][0].get_segments()[0][:, 0] for line in display.lines_]
+    assert np.allclose(
+        np.ptp(ends, axis=1),
+        [2 * dict(zip(curve.selectors, curve.sd(metric).ravel(), strict=True))[n] for n in rows],
+    )

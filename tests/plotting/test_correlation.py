@@ -21,35 +21,35 @@ SELECTOR = TopK(3, random_state=0).fit(X, Y)
 
 
 def test_colours_are_the_correlations() -> None:
-    display = CorrelationDisplay.from_estimator(SELECTOR, X, n_alternatives=2)
+    display = CorrelationDisplay.from_estimator(SELECTOR, X, n_closest=2)
     table = X.corr()
     assert np.allclose(display.correlations, table.loc[display.names, display.names])
-    others = table.loc[display.names, display.alternative_names]
-    assert np.allclose(display.alternative_correlations, others)
+    others = table.loc[display.names, display.closest_names]
+    assert np.allclose(display.closest_correlations, others)
     drawn = display.image_.get_array()
     assert np.array_equal(drawn[:, :3], display.correlations)
     assert drawn.mask[:, 3].all()
-    assert np.array_equal(drawn[:, 4:], display.alternative_correlations)
+    assert np.array_equal(drawn[:, 4:], display.closest_correlations)
     numbers = [text.get_text() for text in display.texts_]
     assert numbers[:3] == [f"{value:.2f}" for value in drawn[0, :3]]
 
 
-def test_every_selected_feature_has_its_closest_alternative() -> None:
+def test_every_selected_feature_has_its_closest_one() -> None:
     display = CorrelationDisplay.from_estimator(SELECTOR, X)
     table = X.corr().abs().drop(columns=display.names)
-    assert set(display.alternative_names) == set(table.loc[display.names].idxmax(axis=1))
+    assert set(display.closest_names) == set(table.loc[display.names].idxmax(axis=1))
     labels = [label.get_text() for label in display.ax_.get_xticklabels()]
-    assert labels == [*display.names, "", *display.alternative_names]
+    assert labels == [*display.names, "", *display.closest_names]
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == display.names
 
 
-def test_without_alternatives_there_is_one_part() -> None:
+def test_without_features_left_out_there_is_one_part() -> None:
     shown = [
-        CorrelationDisplay.from_estimator(SELECTOR, X, n_alternatives=0),
+        CorrelationDisplay.from_estimator(SELECTOR, X, n_closest=0),
         CorrelationDisplay.from_estimator(AllFeatures().fit(X, Y), X, max_features=3),
     ]
     for display in shown:
-        assert display.alternative_names == []
+        assert display.closest_names == []
         assert display.image_.get_array().shape == (3, 3)
         assert "left out" not in display.ax_.get_xlabel()
 
@@ -86,7 +86,7 @@ def test_refused() -> None:
         CorrelationDisplay.from_estimator(TopK(), X)
     with pytest.raises(ValueError, match="X has 2 columns, but estimator was fitted to 30"):
         CorrelationDisplay.from_estimator(SELECTOR, X.iloc[:, :2])
-    with pytest.raises(ValueError, match="n_alternatives"):
-        CorrelationDisplay.from_estimator(SELECTOR, X, n_alternatives=-1)
+    with pytest.raises(ValueError, match="n_closest"):
+        CorrelationDisplay.from_estimator(SELECTOR, X, n_closest=-1)
     with pytest.raises(ValueError, match="max_features"):
         CorrelationDisplay.from_estimator(SELECTOR, X, max_features=0)

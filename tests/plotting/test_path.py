@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectKBest
 
 from rowsparse import TopK, TopKCV, topk_path
 from rowsparse.plotting import PathDisplay
-from rowsparse.plotting.path import entry_order
+from rowsparse.plotting.path_display import entry_order
 
 from .looking import overlapping
 

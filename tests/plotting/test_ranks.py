@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rowsparse.evaluation import Comparison, compare_over_datasets
-from rowsparse.plotting.ranks import draw_ranks
+from rowsparse.plotting.comparison_display import draw_ranks
 
 from .looking import overlapping
 

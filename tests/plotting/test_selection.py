@@ -74,6 +74,8 @@ def test_eighty_long_names_do_not_overlap() -> None:
 def test_refused() -> None:
     with pytest.raises(NotFittedError):
         SelectionDisplay.from_estimator(TopK())
+    with pytest.raises(TypeError, match="must be a selector with get_support; got LinearReg"):
+        SelectionDisplay.from_estimator(LinearRegression())
     with pytest.raises(NotFittedError):
         SelectionDisplay.from_estimator(SELECTOR, stability=StabilitySelection())
     with pytest.raises(ValueError, match="RFE has no scores_"):

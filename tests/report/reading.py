@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
-
-from rowsparse.report.svg import Svg
 
 
 def plain(text: str) -> str:
     """The text without the characters that only keep it together or apart."""
     return text.replace("\u00a0", " ").replace("\u2068", "").replace("\u2069", "")
-
-
-def parse(markup: Svg) -> Element:
-    """The elements of a chart, below one root."""
-    return ElementTree.fromstring(f"<root>{markup}</root>")
-
-
-def classed(root: Element, name: str) -> list[Element]:
-    """The elements of a class."""
-    return [one for one in root.iter() if name in (one.get("class") or "").split()]
-
-
-def place(element: Element, *names: str) -> list[float]:
-    """Attributes as numbers, percentages among them."""
-    return [float(element.get(name, "nan").removesuffix("%")) for name in names]
 
 
 class Page(HTMLParser):

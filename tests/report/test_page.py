@@ -12,6 +12,7 @@ import pytest
 
 from rowsparse._names import shown
 from rowsparse.report import selection_page
+from rowsparse.report.page import render
 
 from . import samples
 from .made import PAGES, made, parsed
@@ -153,7 +154,7 @@ def test_text_is_readable_in_both_themes(at: int) -> None:
             assert contrast(colours[ink], colours[paper]) >= 4.5, (ink, paper)
     assert contrast(colours["warn"], colours["warn-soft"]) >= 4.5
     assert contrast(colours["ink"], colours["warn-soft"]) >= 4.5
-    for series in range(8):
+    for series in range(7):
         assert contrast(colours[f"s{series}"], colours["card"]) >= 3, series
     for fill in ("plus", "minus", "right", "wrong"):
         mixed = [
@@ -171,3 +172,14 @@ def test_the_command_is_shown_whole() -> None:
     page = Page(selection_page(result))
     assert page.text["code"].count(command) == 1
     assert page.text["main"].count(command) == 1
+
+
+@pytest.mark.parametrize(("module", "name"), [("jinja2", "Jinja2"), ("matplotlib", "matplotlib")])
+def test_a_missing_package_is_named(
+    monkeypatch: pytest.MonkeyPatch, module: str, name: str
+) -> None:
+    monkeypatch.setattr(
+        "rowsparse.report.page.find_spec", lambda wanted: None if wanted == module else object()
+    )
+    with pytest.raises(ImportError, match=rf'need {name}: pip install "rowsparse\[report\]"'):
+        render("selection.html.j2")

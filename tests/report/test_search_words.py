@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import pytest
 
 from rowsparse.report import search_words, selection_page
 from rowsparse.workflow.results import (
+    Alternatives,
     Certificate,
+    ListedFeature,
     ProgressPoint,
 )
 
@@ -23,7 +26,8 @@ def certified(status: str, gap: float, k: int = 20) -> str:
 
 def test_a_proven_gap_in_plain_words() -> None:
     assert certified("gap", 0.004) == (
-        "No other choice of 20 features can lower the loss by more than 0.4 %; proven."
+        "No other choice of 20 features lowers the loss on these samples by more than 0.4 %; "
+        "proven."
     )
 
 
@@ -31,7 +35,7 @@ def test_one_feature_is_singular() -> None:
     assert "choice of 1 feature " in certified("gap", 0.004, k=1)
 
 
-def test_an_optimal_choice_is_called_the_best_possible() -> None:
+def test_an_optimal_choice_has_the_least_loss() -> None:
     text = certified("optimal", 0.0)
     assert "No other choice of 20 features has a lower loss" in text
     assert text.endswith("proven.")
@@ -52,10 +56,66 @@ def test_without_a_proof_nothing_is_claimed() -> None:
 
 
 def test_the_label_of_a_certificate() -> None:
+    only = plain(search_words.certificate_sentence(Certificate("only", 1, 1, 0), 5, "TopK"))
+    assert only == "There is no other choice of 5 features: they are all that may be selected."
     label = search_words.certificate_label(Certificate("gap", 10, 9.961, 0.0039))
     assert plain(label[0]) == "Within 0.39 %"
-    assert search_words.certificate_label(Certificate("optimal", 1, 1, 0))[0] == "Best possible"
+    assert search_words.certificate_label(Certificate("optimal", 1, 1, 0))[0] == "Least possible"
     assert search_words.certificate_label(None)[0] == "Not proven"
+
+
+def test_what_is_proven_stands_beside_what_is_not() -> None:
+    genes = dataclasses.replace(samples.genes(), certificate=Certificate("optimal", 1, 1, 0))
+    result = dataclasses.replace(genes, stability=(0.16, 0.1, 0.2), score=0.9, metric="accuracy")
+    text = plain(search_words.proven_sentence(result))
+    assert "same features (stability 0.16, low)" in text
+    assert "(accuracy 90.0 %), is not proven" in text
+    silent = dataclasses.replace(result, stability=None, score=math.nan)
+    assert "(" not in search_words.proven_sentence(silent)
+    for certificate in (None, Certificate("only", 1, 1, 0), Certificate("gap", 1, 0, math.inf)):
+        unproven = dataclasses.replace(result, certificate=certificate)
+        assert search_words.proven_sentence(unproven) == ""
+
+
+def listed(**more: object) -> str:
+    def feature(name: str, verdict: str, **known: object) -> ListedFeature:
+        return ListedFeature(name, (0,), verdict, 1.0, 0.1, False, 0.0, True, **known)
+
+    features = (
+        feature("held", "all", is_forced=True),
+        feature("must", "all"),
+        feature("may", "some", copies=("same",)),
+    )
+    near = Alternatives(0.05, True, 0.05, features, ((0, 1, 2), (0, 1)), (0.0, 0.01))
+    return plain(search_words.alternatives_sentence(dataclasses.replace(near, **more), 2308))
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ({}, "Within 5 % of the best there are exactly 2 choices, from 3 of 2,308 features. "),
+        ({}, "Indispensable: must. No other choice comes that close: proven. Of features that"),
+        ({"choices": ((0, 1),)}, "there is exactly 1 choice, from"),
+        ({"n_uncertain": 1}, "there are 2 choices, from"),
+        ({"n_uncertain": 1}, "About 1 of them rounding decides."),
+        ({"features": ()}, "Indispensable: none."),
+        (
+            {"is_complete": False, "proven": 0.03759},
+            "The list is not complete: there may be more within 5 % of the best than these 2 "
+            "choices, from 3 of 2,308 features; that there are no others within 3.7 % is proven. "
+            "Indispensable within 3.7 %: must.",
+        ),
+        ({"is_complete": False, "proven": -0.2}, "not even that the best of them is the best."),
+    ],
+)
+def test_a_list_of_choices_claims_no_more_than_is_proven(
+    known: dict[str, object], expected: str
+) -> None:
+    text = listed(**known)
+    assert expected in text
+    if known.get("is_complete") is False:
+        assert text.startswith("The list is not complete")
+        assert "exactly" not in text
 
 
 def test_the_objective_of_a_search_never_rises() -> None:
@@ -102,3 +162,21 @@ def test_progress_says_when_it_was_found_and_how_far_the_proof_came() -> None:
     assert "was closed" in search_words.progress_sentence(closed)
     no_bound = tuple(dataclasses.replace(p, lower_bound=None) for p in points)
     assert "with an objective of 10." in search_words.progress_sentence(no_bound)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"loss": "squared", "alpha": 0.5}, "squared error of a linear model, with a ridge of 0.5"),
+        ({"loss": "squared", "alpha": 0.0}, "squared error of a linear model, without a ridge."),
+        ({"loss": "l21", "alpha": 0.0}, "norms of the residuals of a linear model, without"),
+        ({"loss": "logistic", "alpha": 0.125}, "logistic loss of a linear model, with a ridge of"),
+    ],
+)
+def test_every_loss_is_named_with_its_ridge(settings: dict[str, Any], words: str) -> None:
+    assert words in search_words.minimised(settings).replace("\u00a0", " ")
+
+
+def test_methods_without_such_a_loss_say_nothing() -> None:
+    assert search_words.minimised({"method": "relieff"}) == ""
+    assert search_words.minimised({"loss": None, "alpha": 1.0}) == ""

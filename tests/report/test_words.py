@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,13 +28,13 @@ def said(result: SelectionResult) -> tuple[str, str]:
 def test_the_summary_of_classes() -> None:
     asked, scored = said(samples.genes())
     assert asked == (
-        "From the 7,129 features of ALLAML.csv, measured on 72 samples, 20 were picked that "
-        "together tell the 2 classes of “leukaemia” apart."
+        "From the 7,129 features of ALLAML.csv, measured on 72 samples, 20 were picked to "
+        "tell the 2 classes of “leukaemia” apart."
     )
     assert scored == (
-        "With these 20 features alone, a simple linear model was right on 95.8 % of samples it had "
-        "not seen (± 3.1 over the folds); with all 7,129 features it is 97.2 %, and guessing the "
-        "commonest class gives 65.3 %."
+        "A simple linear model of 20 features, picked anew in every fold, was right on 95.8 % of "
+        "samples it had not seen (± 3.1 over the folds); with all 7,129 features it is 97.2 % and "
+        "guessing the commonest class gives 65.3 %."
     )
 
 
@@ -46,9 +47,9 @@ def test_the_summary_of_labels() -> None:
 def test_one_feature_and_a_chosen_k() -> None:
     one = dataclasses.replace(samples.genes(1), k_was_chosen=True)
     asked = plain(words.asked_sentence(one))
-    assert "1 was picked that can tell" in asked
+    assert "1 was picked to tell" in asked
     assert "cross-validation chose how many" in asked
-    assert "With that feature alone" in score_words.score_sentence(one)
+    assert "linear model of 1 feature, picked" in score_words.score_sentence(one)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,27 @@ def test_what_the_p_values_are_of() -> None:
     assert "rises with the target" in words.direction_words(numbers)
 
 
+@pytest.mark.parametrize(
+    ("changes", "words_"),
+    [
+        ({"covariates": ("age", "sex")}, "by themselves given age and sex, with a false"),
+        ({"covariates": ("age",)}, "those of the t test, given age, on the whole table"),
+        (
+            {"unit": "means", "groups_column": "patient", "n_groups": 30},
+            "on the means of the 30 groups of rows that patient names",
+        ),
+        (
+            {"unit": "clusters", "groups_column": "patient", "n_groups": 30},
+            "robust against dependence within the 30 groups of rows that patient names",
+        ),
+    ],
+)
+def test_what_the_tests_account_for(changes: dict[str, Any], words_: str) -> None:
+    tests = samples.with_tests(samples.genes()).tests
+    assert tests is not None
+    assert words_ in plain(words.tests_sentence(dataclasses.replace(tests, **changes)))
+
+
 def test_the_most_correlated_pair_is_named_by_rank() -> None:
     r = np.eye(4)
     r[3, 1] = r[1, 3] = -0.93
@@ -104,7 +126,7 @@ def test_features_encoded_as_several_columns_are_counted_once() -> None:
     assert words.picked_of(result) == ("6 of 36", "features (9 of 40 columns)")
     asked, score = said(result)
     assert asked.startswith("From the 36 features (40 columns) of ALLAML.csv")
-    assert "6 (9 columns) were picked that together" in asked
-    assert "With these 6 features (9 columns) alone" in score
+    assert "6 (9 columns) were picked to" in asked
+    assert "model of 6 features (9 columns), picked" in score
     assert "with all 36 features (40 columns) it is" in score
     assert words.picked_of(samples.genes(9, 40)) == ("9 of 40", "features")

@@ -1,7 +1,5 @@
 """What the tests of the papers share."""
 
-from __future__ import annotations
-
 import pytest
 
 

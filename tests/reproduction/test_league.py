@@ -1,6 +1,4 @@
-"""The league table: its tasks, its peers, its numbers and its page."""
-
-from __future__ import annotations
+"""The league table: its tasks, its peers, its numbers, its page and the tables of the guide."""
 
 from pathlib import Path
 
@@ -10,12 +8,11 @@ import pytest
 from benchmarks.peers.selectors import PEERS
 from reproduction import accuracy, league, league_page
 from reproduction.declare import RunTask, Size
-from reproduction.league_figures import FAMILIES
-from reproduction.league_scores import JUDGES, VARIANTS, Scores, family, label, outcome
+from reproduction.league_guide import BEGIN, END, PAGE, main, tables, updated
+from reproduction.league_scores import JUDGES, OWN, UNRANKED, VARIANTS, Scores, outcome
 from reproduction.pages import write_page
 from reproduction.runner import run_paper
 from reproduction.store import ResultStore, read_rows
-from rowsparse.datasets import list_datasets
 from rowsparse.selectors import list_selectors
 
 STANDARD = league.PAPER.standard
@@ -50,7 +47,7 @@ def grid(scores, datasets=("glioma", "lung", "srbct", "yale"), **other):
 def test_every_selector_and_peer_is_run_on_every_set():
     tasks = league.class_tasks(STANDARD)
     everything = {t.method for t in tasks}
-    assert everything == {*list_selectors("classification"), *PEERS, *VARIANTS}
+    assert everything == {*list_selectors("classification"), *PEERS, *OWN, *VARIANTS}
     by_set = {}
     for task in tasks:
         by_set.setdefault(task.dataset, set()).add(task.method)
@@ -58,28 +55,6 @@ def test_every_selector_and_peer_is_run_on_every_set():
     assert all(methods >= everything - set(league.DEEP) for methods in by_set.values())
     peers = {m for m in league.contenders_for("multilabel") if m in PEERS}
     assert peers == {"sklearn-forest", "abess", "fastcan"}
-
-
-def test_the_full_size_has_no_reductions():
-    tasks = league.class_tasks(league.FULL)
-    assert len(tasks) == 5 * 28 * len(league.contenders_for("classification"))
-    options = [task.options for task in tasks]
-    assert {task.split for task in tasks if task.method == "ipfs"} == set(range(5))
-    assert all(np.isinf(o["samples"]) and o["estimators"] == list(JUDGES) for o in options)
-
-
-def test_slow_methods_and_the_forest_have_fewer_repetitions():
-    tasks = league.class_tasks(STANDARD)
-    splits = {m: {t.split for t in tasks if t.method == m} for m in ("topk", "ipfs")}
-    assert splits == {"topk": {0, 1, 2}, "ipfs": {0}}
-    assert all(("random forest" in t.options["estimators"]) == (t.split == 0) for t in tasks)
-
-
-def test_limits_are_generous_but_for_what_is_not_ranked():
-    limits = {t.method: t.options["fold_limit"] for t in league.class_tasks(STANDARD)}
-    brief = {method for method, limit in limits.items() if limit == 20}
-    assert brief == set(league.BRIEF)
-    assert {limit for method, limit in limits.items() if method not in brief} == {900}
 
 
 def test_a_part_of_a_set_keeps_the_shares_of_its_classes(benchmark_data):
@@ -90,12 +65,6 @@ def test_a_part_of_a_set_keeps_the_shares_of_its_classes(benchmark_data):
     np.testing.assert_allclose(np.bincount(labels) / 500, np.bincount(y) / y.size, atol=0.002)
     again, _, _ = league.sample_of("usps", 1, 500)
     assert not np.array_equal(part, again)
-
-
-def test_the_most_frequent_labels_are_kept(benchmark_data):
-    _, y = benchmark_data("emotions")
-    _, kept, _ = league.sample_of("emotions", 0, labels=2)
-    assert sorted(kept.sum(axis=0)) == sorted(y.sum(axis=0))[-2:]
 
 
 @pytest.mark.long
@@ -142,142 +111,58 @@ def test_a_method_that_takes_too_long_is_out_of_time(benchmark_data, tmp_path, m
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_package_that_is_not_installed_has_no_row(tmp_path):
-    rows = grid({"topk": 0.9, "mrmr": 0.8})
+    rows = grid({"topk-logistic": 0.9, "mrmr": 0.8})
     why = "ImportError: abess is not installed"
     rows.append({"dataset": "glioma", "method": "abess", "split": 0, "error": why})
     assert "Not installed, and therefore without a row: abess" in page_of(rows, tmp_path)
-    assert Scores.of(rows, "accuracy").methods == ("topk", "mrmr")
+    assert Scores.of(rows, "accuracy").methods == ("topk-logistic", "mrmr")
 
 
 # What the README calls methods.
 README_NAMES = {
-    "topk-logistic": "`TopK`, logistic loss",
-    "topk-clip": "`TopK`, squared loss, clipped columns",
-    "topk": "`TopK`, squared loss",
+    "topk-logistic": "`TopK`",
     "lpinf": "LpInf",
     "mrmr": "mRMR",
     "fastcan": "fastcan",
+    "rpfs": "RPFS",
+    "mtfs": "MTFS",
 }
 
 
 # ------------------------------------------------------------------------------- the numbers
-def test_methods_have_names_and_families():
-    names = league.contenders_for("classification")
-    assert len({label(name) for name in names}) == len(names)
-    assert {family(name) for name in names} <= set(FAMILIES)
-    assert [family(n) for n in ("topk", "fspca", "abess")] == ["sparse", "unsupervised", "package"]
-
-
 def test_a_method_with_fewer_repetitions_is_compared_on_its_own():
     """The second repetition is easier by 0.2: a method without it must not suffer."""
-    rows = [made_row("topk", 0.5), made_row("topk", 0.7, split=1), made_row("rfs", 0.55)]
+    rows = [
+        made_row("topk-logistic", 0.5),
+        made_row("topk-logistic", 0.7, split=1),
+        made_row("rfs", 0.55),
+    ]
     means = Scores.of(rows, "accuracy").mean()
     np.testing.assert_allclose(means, [[0.6, 0.65]])
 
 
 def test_who_has_no_result_on_some_sets_is_ranked_apart():
-    rows = grid({"topk": 0.9, "mrmr": 0.8, "rfs": 0.1})
+    rows = grid({"topk-logistic": 0.9, "mrmr": 0.8, "rfs": 0.1})
     for dataset in ("glioma", "lung"):
-        error = {"dataset": dataset, "method": "slap", "split": 0, "error": "TimeoutError: x"}
+        error = {"dataset": dataset, "method": "nmapg", "split": 0, "error": "TimeoutError: x"}
         rows.append(error)
-    rows += grid({"slap": 0.95}, ("srbct", "yale"))
+    rows += grid({"nmapg": 0.95}, ("srbct", "yale"))
     scores = Scores.of(rows, "accuracy")
-    places = scores.places()[:, scores.methods.index("slap")]
+    places = scores.places()[:, scores.methods.index("nmapg")]
     np.testing.assert_array_equal(places, [np.nan, np.nan, 1, 1])
     result = scores.comparison()
     ranks = dict(zip(result.methods, result.mean_ranks, strict=True))
-    assert ranks == {"topk": 1.0, "mrmr": 2.0, "rfs": 3.0}
-    assert league_page.unfinished_ranks(scores) == [["SLAP", 2, "1.0", "2.0", 4]]
-
-
-def test_methods_with_the_same_scores_count_once():
-    scores = Scores.of(grid({"topk": 0.9, "fisherscore": 0.8, "fstatistic": 0.8}), "accuracy")
-    assert scores.comparison().methods == ("topk", "fisherscore")
-    assert [rival.name for rival in scores.against("topk")] == ["fisherscore"]
-
-
-def test_sets_with_the_same_samples_count_once():
-    scores = Scores.of(grid({"topk": 0.9, "rfs": 0.8}, ("allaml", "glioma", "leu")), "accuracy")
-    assert scores.blocks() == [[0, 2], [1]]
-    assert scores.comparison().n_datasets == 2
-
-
-def test_networks_have_a_rank_on_their_own_sets_only():
-    rows = grid({"topk": 0.9, "rfs": 0.8}) + grid({"firdl": 0.85}, ("glioma", "srbct"))
-    scores = Scores.of(rows, "accuracy")
-    assert "firdl" not in scores.comparison().methods
-    assert league_page.unfinished_ranks(scores) == [["FIRDL", 2, "2.0", "1.0", 3]]
-
-
-def test_sets_that_are_not_complete_are_not_ranked():
-    rows = [*grid({"topk": 0.9, "mrmr": 0.8}), made_row("topk", 0.1, dataset="orl")]
-    scores = Scores.of(rows, "accuracy")
-    assert scores.comparison().n_datasets == 4
-
-
-def test_slow_methods_are_ranked_on_the_sets_that_all_have():
-    sets = ("srbct", "yale")
-    rows = grid({"topk": 0.9, "mrmr": 0.8}) + grid({"rfs": 0.85, "slap": 0.95}, sets)
-    scores = Scores.of(rows, "accuracy")
-    assert scores.comparison().methods == ("topk", "mrmr")
-    assert scores.comparison().n_datasets == 4
-    common = scores.common()
-    assert common.datasets == sets
-    assert common.comparison().methods == ("topk", "rfs", "mrmr")
-    found = league_page.common_ranks(scores)
-    assert found["sets"] == ["SRBCT", "Yale"]
-    assert "| RFS | sparse model | 2.0 |" in found["table"]
-    assert league_page.common_ranks(Scores.of(grid({"topk": 0.9, "rfs": 0.8}), "accuracy")) is None
-
-
-def test_gains_of_a_variant_are_told_by_what_sets_were_used_for():
-    sets = ("glioma", "srbct", "yale", "orl", "allaml", "leu")
-    rows = grid({"topk": 0.5}, sets) + grid({"topk-clip": 0.52}, ("glioma", "allaml"))
-    rows += grid({"topk-clip": 0.56}, ("srbct",)) + grid({"topk-clip": 0.5}, ("yale", "orl", "leu"))
-    scores = Scores.of(rows, "accuracy")
-    # ALLAML and LEU are the same samples, and one set here.
-    lines = league_page.gains(scores, "topk-clip", ("glioma", "srbct"), ("allaml",))
-    assert lines == [
-        ["TopK (clip 2)", "choice", 2, "+4.0", "2.0"],
-        ["TopK (clip 2)", "neither", 2, "+0.0", "0.0"],
-    ]
-    lines = league_page.gains(scores, "topk-clip", ("glioma",), ("allaml", "yale"))
-    assert ["TopK (clip 2)", "check", 2, "+0.5", "0.5"] in lines
-    assert league_page.gains(scores, "topk-logistic", (), ()) == []
-
-
-def test_methods_without_a_row_are_named():
-    rows = [*grid({"topk": 0.9, "rfs": 0.8}), made_row("allfeatures", 0.9)]
-    run = league_page.run_context(Scores.of(rows, "accuracy"), ("allfeatures", "topk", "lpinf"))
-    assert run["never"] == ["LpInf"]
-
-
-def test_sets_with_fewer_repetitions_are_named():
-    rows = grid({"topk": 0.9, "rfs": 0.8}) + grid({"topk": 0.9, "rfs": 0.8}, ("lung",), split=1)
-    run = league_page.run_context(Scores.of(rows, "accuracy"))
-    assert (run["most"], run["fewer"]) == (2, [])
-    assert run["fewer_sets"] == ["GLIOMA", "SRBCT", "Yale"]
-    one = league_page.run_context(Scores.of(grid({"topk": 0.9, "rfs": 0.8}), "accuracy"))
-    assert one["fewer_sets"] == []
-
-
-def test_single_missing_repetitions_are_named():
-    values = {"topk": 0.9, "rfs": 0.8}
-    rows = grid(values) + [r for r in grid(values, split=1) if r["dataset"] != "srbct"]
-    run = league_page.run_context(Scores.of(rows, "accuracy"))
-    assert (run["fewer_sets"], run["fewer_pairs"]) == (["SRBCT"], [])
-    rows.append(made_row("topk", 0.9, dataset="srbct", split=1))
-    run = league_page.run_context(Scores.of(rows, "accuracy"))
-    assert (run["fewer_sets"], run["fewer_pairs"]) == ([], ["RFS on SRBCT"])
+    assert ranks == {"topk-logistic": 1.0, "mrmr": 2.0, "rfs": 3.0}
+    assert league_page.unfinished_ranks(scores) == [["NmAPG", 2, "1.0", "2.0", 4]]
 
 
 def test_two_methods_are_compared_where_both_have_a_result():
     late = {"split": 0, "error": "TimeoutError: stopped after 15 seconds"}
-    rows = grid({"topk": 0.9, "rfs": 0.8, "mrmr": 0.7})
+    rows = grid({"topk-logistic": 0.9, "rfs": 0.8, "mrmr": 0.7})
     rows = [r for r in rows if (r["method"], r["dataset"]) != ("rfs", "glioma")]
     rows.append({"dataset": "glioma", "method": "rfs", **late})
     scores = Scores.of(rows, "accuracy")
-    rivals = {rival.name: rival for rival in scores.against("topk")}
+    rivals = {rival.name: rival for rival in scores.against("topk-logistic")}
     assert rivals["rfs"][1:4] == (3, 0, 3)
     assert rivals["mrmr"][1:4] == (4, 0, 4)
     found = league_page.against_context(scores)
@@ -285,30 +170,15 @@ def test_two_methods_are_compared_where_both_have_a_result():
     assert found["few"]
 
 
-def test_many_sets_can_tell_two_methods_apart():
-    names = [info.name for info in list_datasets("classification")]
-    scores = Scores.of(grid({"topk": 0.9, "rfs": 0.8}, names), "accuracy")
-    found = league_page.against_context(scores)
-    assert (found["behind"], found["ahead"], found["few"]) == (1, [], False)
-
-
 def test_time_is_that_of_all_k():
     rows = [
         made_row(m, 0.5, k=k, seconds=2.0, shared=s)
-        for m, s in (("rfs", 1), ("topk", 0))
+        for m, s in (("rfs", 1), ("topk-logistic", 0))
         for k in (5, 10)
     ]
     scores = Scores.of(rows, "accuracy")
     assert scores.seconds().tolist() == [[2.0, 4.0]]
-    assert league_page.time_points(scores)["topk"] == pytest.approx((4.0, 50.0))
-
-
-def test_a_method_that_lacks_a_set_is_placed_by_topk():
-    rows = grid({"topk": 0.6}, ("glioma",)) + grid({"topk": 0.8}, ("lung",))
-    rows += grid({"rfs": 0.5}, ("glioma",), seconds=10.0)
-    points = league_page.time_points(Scores.of(rows, "accuracy"))
-    assert points["topk"] == pytest.approx((1.0, 70.0))
-    assert points["rfs"] == pytest.approx((10.0, 60.0))
+    assert league_page.time_points(scores)["topk-logistic"] == pytest.approx((4.0, 50.0))
 
 
 # ---------------------------------------------------------------------------------- the page
@@ -317,7 +187,7 @@ def page_of(rows, folder: Path) -> str:
 
 
 def test_the_page_has_tables_pictures_and_troubles(tmp_path):
-    rows = grid({"topk": 0.9, "rfs": 0.8, "mrmr": 0.85, "abess": 0.85})
+    rows = grid({"topk-logistic": 0.9, "rfs": 0.8, "mrmr": 0.85, "abess": 0.85})
     rows.append({"dataset": "yale", "method": "ipfs", "split": 0, "error": "TimeoutError: late"})
     for dataset in ("glioma", "lung", "srbct"):
         rows.append({"dataset": dataset, "method": "ipfs", "split": 0, "error": "ValueError: no"})
@@ -332,7 +202,7 @@ def test_the_page_has_tables_pictures_and_troubles(tmp_path):
 
 
 def test_rows_kept_as_csv_come_back(tmp_path):
-    rows = grid({"topk": 0.9123456789, "rfs": 0.8})
+    rows = grid({"topk-logistic": 0.9123456789, "rfs": 0.8})
     rows.append({"dataset": "orl", "method": "rfs", "split": 1, "error": 'ValueError: a, "b"'})
     with ResultStore(tmp_path / "results.db") as store:
         for at, row in enumerate(rows):
@@ -348,24 +218,6 @@ def test_rows_kept_as_csv_come_back(tmp_path):
             assert isinstance(back[name], str) == isinstance(value, str)
 
 
-def test_names_on_the_picture_of_times_do_not_overlap(tmp_path):
-    from reproduction import league_figures
-
-    rng = np.random.default_rng(0)
-    names = league.contenders_for("classification")
-    points = {n: (float(np.exp(rng.normal(0, 2))), float(rng.uniform(50, 90))) for n in names}
-    drawn = []
-    save = league_figures.save
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(league_figures, "save", lambda f, p: (drawn.append(f), save(f, p)))
-        league_figures.time_and_score(points, "accuracy")(tmp_path / "time.png")
-    texts = [t for t in drawn[0].axes[0].texts if t.get_text()]
-    boxes = [text.get_window_extent() for text in texts]
-    assert len(boxes) == len(names)
-    clashes = sum(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
-    assert clashes == 0
-
-
 def test_the_readme_says_of_the_league_what_its_rows_say():
     docs = Path(__file__).parents[2]
     rows = read_rows(docs / "docs" / "league.csv")
@@ -375,23 +227,104 @@ def test_the_readme_says_of_the_league_what_its_rows_say():
     n_sets, cells = len(scores.datasets), len(scores.datasets) * len(scores.ks)
     assert len(scores.complete) == n_sets
     assert f"| | Mean rank of {len(overall.methods)} methods | First in, of {cells} (" in text
-    first = {k: scores.places(k=k) == 1 for k in scores.ks}
+    rivals = [at for at, name in enumerate(scores.methods) if name not in VARIANTS]
+    first = dict.fromkeys(scores.methods, 0)
+    for k in scores.ks:
+        for line in scores.mean(k=k)[:, rivals]:
+            for at in np.flatnonzero(line == np.nanmax(line)):
+                first[scores.methods[rivals[at]]] += 1
     table = [
-        f"| {README_NAMES[name]} | {rank:.1f} "
-        f"| {sum(int(best[:, scores.methods.index(name)].sum()) for best in first.values())} |"
+        f"| {README_NAMES[name]} | {rank:.1f} | {first[name]} |"
         for name, rank in zip(overall.methods[:6], overall.mean_ranks, strict=False)
     ]
     assert "\n".join(table) + "\n\n" in text
-    ours = [scores.methods.index(name) for name in ("topk", "topk-logistic", "topk-clip")]
-    cells_first = sum(int(best[:, ours].any(axis=1).sum()) for best in first.values())
     words = " ".join(text.split())
-    assert f"One of the three `TopK` is first in {cells_first} of the {cells}." in words
     assert f"differ by no more than {overall.critical_difference:.1f} are" in words
-    everything = np.array([scores.reference(dataset) for dataset in scores.datasets])
-    squared, logistic = (
-        int((everything > scores.mean()[:, at]).sum()) for at in (ours[0], ours[1])
-    )
+    untouched = league_page.untouched_context(scores, {*league.USES[0], *league.USES[1]})
+    (_, own), (_, next_best), *_ = untouched["lines"]
     assert (
-        f"with the logistic loss on {logistic} of the {n_sets} sets, and with the squared loss on "
-        f"{squared}:" in words
+        f"On the {len(untouched['sets'])} sets that its penalty was neither chosen nor checked on "
+        f"the mean ranks are {own} and, next, {next_best}"
+    ) in words
+    everything = np.array([scores.reference(dataset) for dataset in scores.datasets])
+    above = int((everything > scores.mean()[:, scores.methods.index("topk-logistic")]).sum())
+    assert f"than the selections of `TopK` on {above} of the {n_sets} sets:" in words
+
+
+def test_settings_of_topk_and_methods_with_less_time_are_not_ranked():
+    rows = grid({"topk-logistic": 0.9, "topk": 0.95, "mrmr": 0.8, "rfs": 0.7, "slap": 0.99})
+    scores = Scores.of(rows, "accuracy")
+    assert scores.comparison().methods == ("topk-logistic", "mrmr", "rfs")
+    assert {"topk", "slap"} <= {*UNRANKED}
+    assert league_page.unfinished_ranks(scores) == []
+    assert [rival.name for rival in scores.against("topk-logistic")] == ["mrmr", "rfs"]
+    # In the place of the default the other loss is first too.
+    assert league_page.variant_ranks(scores) == [["TopK", "1.0", 3], ["TopK (squared)", "1.0", 3]]
+
+
+# ---------------------------------------------------------------------------------------- the guide
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def rows_of(scores, datasets, metric="accuracy", seconds=None):
+    """A row for each method and set, alike for all judges."""
+    return [
+        {
+            "dataset": dataset,
+            "method": method,
+            "split": 0,
+            "k": 5,
+            **{f"{metric}_{code}": score for code in JUDGES.values()},
+            "seconds": (seconds or {}).get(method, 1.0),
+            "shared": 1,
+        }
+        for dataset in datasets
+        for method, score in scores.items()
+    ]
+
+
+@pytest.fixture
+def rows():
+    sets = ("glioma", "lung", "pcmac", "basehock")
+    scores = {"topk-logistic": 0.9, "mrmr": 0.8, "ttest": 0.7, "relieff": 0.6}
+    classes = rows_of(scores, sets, seconds={"mrmr": 0.1, "ttest": 0.2, "relieff": 0.05})
+    late = {"dataset": "pcmac", "method": "rfs", "split": 0, "error": "TimeoutError: late"}
+    classes += rows_of({"rfs": 0.95}, ("glioma", "lung", "basehock"))
+    return {
+        "classes": [*classes, late],
+        "labels": rows_of({"topk-logistic": 0.5, "relieff": 0.6}, ("yeast", "scene"), "f1"),
+    }
+
+
+def test_a_method_is_ranked_on_the_kinds_of_data_that_it_has(rows):
+    text = tables(rows)
+    assert "| gene expression | 2 | 5 | RFS 1.0, TopK 2.0, MRMR 3.0, TTest 4.0 | 2 |" in text
+    assert "| text | 2 | 4 | TopK 1.0, MRMR 2.0, TTest 3.0, ReliefF 4.0 | 2 |" in text
+    assert "| several labels, any | 2 | 2 | ReliefF 1.0, TopK 2.0 | 0 |" in text
+    assert "| 5 | TopK 1.0, MRMR 2.0, TTest 3.0, ReliefF 4.0 |" in text
+
+
+def test_only_what_stands_between_the_marks_is_replaced(rows, tmp_path):
+    page = tmp_path / PAGE
+    page.parent.mkdir()
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    (tmp_path / "league.csv").write_bytes((DOCS / "league.csv").read_bytes())
+    main(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"before\n{BEGIN}\n\n### By kind of data")
+    assert text.endswith(f"{END}\nafter\n")
+    assert "old" not in text
+    with pytest.raises(ValueError, match="no marks"):
+        updated("nothing here", rows)
+
+
+def test_the_guide_has_the_tables_of_the_rows_and_says_how_many_sets_there_are():
+    rows = read_rows(DOCS / "league.csv")
+    page = (DOCS / PAGE).read_text(encoding="utf-8")
+    assert page == updated(page, rows), "run python -m reproduction.league_guide docs"
+    classes, labels = (
+        len({row["dataset"] for row in rows[part]}) for part in ("classes", "labels")
     )
+    assert f"on {classes} sets of classes" in (DOCS / PAGE).read_text(encoding="utf-8")
+    text = " ".join((DOCS / "guide" / "comparing.md").read_text(encoding="utf-8").split())
+    assert f"has {classes} sets of classes and {labels} of labels" in text

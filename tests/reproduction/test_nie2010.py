@@ -1,7 +1,5 @@
 """What the page of Nie et al. (2010) computes."""
 
-from __future__ import annotations
-
 import pytest
 
 from reproduction import nie2010

@@ -1,7 +1,5 @@
 """Every paper declares work that can be done, and its page can be made from it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -58,6 +56,8 @@ def test_kept_pages_are_those_of_their_rows(rows, tmp_path):
     )
     for picture in tmp_path.rglob("*.png"):
         assert (rows.parent / picture.relative_to(tmp_path)).exists()
+    for table in tmp_path.rglob("*.csv"):
+        assert table.read_text() == (rows.parent / table.relative_to(tmp_path)).read_text()
 
 
 def test_an_unknown_paper_is_refused():

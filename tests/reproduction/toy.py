@@ -1,7 +1,5 @@
 """A paper of many small tasks, and a process that runs it until it is done or killed."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

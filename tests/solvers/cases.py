@@ -1,7 +1,5 @@
 """Small problems that the tests of the solvers share."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -10,10 +8,10 @@ from sklearn.preprocessing import StandardScaler
 from rowsparse.design import make_design
 from rowsparse.rows import lpinf_penalty
 from rowsparse.solvers.losses.l21 import L21Loss
-from rowsparse.solvers.sparse.lpinf import lpinf
-from rowsparse.solvers.sparse.nmapg import nmapg
-from rowsparse.solvers.sparse.rfs import rfs
-from rowsparse.solvers.sparse.rpfs import rpfs
+from rowsparse.solvers.sparse.lpinf_solver import lpinf
+from rowsparse.solvers.sparse.nmapg_solver import nmapg
+from rowsparse.solvers.sparse.rfs_solver import rfs
+from rowsparse.solvers.sparse.rpfs_solver import rpfs
 
 
 def plain(X):
@@ -137,7 +135,7 @@ def primal(X, Y, W, b, gamma, omega=1.0):
 
 def refit(design, Y, support, *, weights=None, gamma=0.0, fit_intercept=True, tol=1e-8):
     """The refit of the l2,1 loss on a support."""
-    loss = L21Loss.of(design, Y, weights, fit_intercept)
+    loss = L21Loss.from_targets(design, Y, weights, fit_intercept)
     return loss.refit(np.asarray(support), penalty=gamma, tol=tol)
 
 

@@ -1,18 +1,10 @@
 """Scores and ranks of a solution."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rowsparse.solvers.solution import (
-    Solution,
-    ranking_from_scores,
-    relative_gap,
-    scores_with_closeness,
-    silent,
-)
+from rowsparse.solvers.solution import ranking_from_scores, relative_gap, scores_with_closeness
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -51,13 +43,3 @@ def test_relative_gap_of_a_perfect_fit_is_zero():
     assert relative_gap(4.0, 1.0) == 0.25
     assert relative_gap(4.0, -1e-12) == 0.0
     assert relative_gap(0.0, 0.0) == 0.0
-
-
-def test_scores_are_row_norms_unless_given():
-    W = np.array([[3.0, 4.0], [0.0, 1.0]])
-    solution = Solution(W, np.zeros(2), 0.0, [2, 1], 2, True)
-    np.testing.assert_array_equal(solution.scores, [5.0, 1.0])
-    assert solution.history.dtype == np.float64
-    ranked = Solution(W, np.zeros(2), 0.0, [2], 1, True, scores=np.array([1.0, 2.0]))
-    np.testing.assert_array_equal(ranked.scores, [1.0, 2.0])
-    assert silent(1.0, nodes=3.0) is False

@@ -1,7 +1,5 @@
 """HDF5 files in blocks, with the layout of AnnData."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

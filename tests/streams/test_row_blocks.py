@@ -1,7 +1,5 @@
 """Sources of blocks, and what is said when one is not as it should be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rowsparse import RPFS, FStatistic, RowBlocks, StabilitySelection, TopK, TopKCV
+from rowsparse import RPFS, RowBlocks, StabilitySelection, TopK, TopKCV
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((100, 8))
@@ -64,14 +62,6 @@ def test_a_bad_block_is_named_and_nothing_is_fitted(bad: tuple[Any, ...], messag
         selector.fit(RowBlocks(lambda: iter(parts), feature_names=names))
     assert not hasattr(selector, "support_")
     assert not hasattr(selector, "n_features_in_")
-
-
-def test_empty_blocks_and_late_classes_are_fine() -> None:
-    parts = [(X[:40], CLASSES[:40]), (X[:0], CLASSES[:0]), (X[40:], CLASSES[40:])]
-    assert CLASSES[39] < CLASSES[-1]
-    found = FStatistic(2).fit(blocks_of(parts))
-    np.testing.assert_allclose(found.scores_, FStatistic(2).fit(X, CLASSES).scores_)
-    assert found.classes_.tolist() == [0, 1, 2]
 
 
 def test_a_source_that_changes_is_refused() -> None:

@@ -1,8 +1,7 @@
 """Parquet and Arrow files in blocks."""
 
-from __future__ import annotations
-
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,11 +37,41 @@ def test_files_give_the_answer_of_the_whole_table(form: str, tmp_path: Path) -> 
     np.testing.assert_allclose(found.objective_, EXPECTED.objective_)
 
 
-def test_some_columns_and_several_targets(tmp_path: Path) -> None:
-    FRAME.astype({"a": "float32", "c": "float32"}).to_parquet(tmp_path / "t.parquet")
-    blocks = RowBlocks.from_table(tmp_path / "t.parquet", ["b", "d"], columns=["a", "c"])
-    _, (X, y, weights) = next(blocks.blocks())
-    assert (X.shape, X.dtype, y.shape, weights) == ((90, 2), np.float32, (90, 2), None)
+@pytest.mark.parametrize("form", ["reader", "table", "polars"])
+def test_what_an_engine_hands_out_gives_the_answer_of_the_whole_table(form: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.Table.from_pandas(FRAME, preserve_index=False)
+    read: Any = {"reader": lambda: table.to_reader(40), "table": lambda: table}.get(form)
+    if form == "polars":
+        frame = pytest.importorskip("polars").from_arrow(table)
+        if not hasattr(frame, "__arrow_c_stream__"):
+            pytest.skip("this release of polars has none")
+        read = lambda: frame  # noqa: E731
+    blocks = RowBlocks.from_arrow(read, "y", sample_weight="w", rows=25)
+    assert next(len(block.y) for _, block in blocks.blocks()) == 25
+    for _ in range(2):
+        found = TopK(2, random_state=0, loss="squared").fit(blocks)
+        assert found.get_feature_names_out().tolist() == EXPECTED.get_feature_names_out().tolist()
+        np.testing.assert_allclose(found.objective_, EXPECTED.objective_)
+    _, (X, y, weights) = next(RowBlocks.from_arrow(read, ["b", "d"], columns=["a"]).blocks())
+    np.testing.assert_array_equal(X[:, 0], FRAME.a[: len(X)])
+    assert (y.shape, weights) == ((len(X), 2), None)
+
+
+def test_a_stream_that_is_none_or_changes_is_refused() -> None:
+    pa = pytest.importorskip("pyarrow")
+    tables = [pa.table({"a": [0.0, 1.0], "y": [0.5, 1.0]})] * 2 + [pa.table({"y": [0.5, 1.0]})]
+    left = iter(tables)
+    blocks = RowBlocks.from_arrow(lambda: next(left).to_reader(), "y")
+    TopK(1).fit(blocks)
+    with pytest.raises(ValueError, match="Block 0: it has no column 'a' any more"):
+        TopK(1).fit(blocks)
+    with pytest.raises(ValueError, match="The stream has no column 'z'"):
+        RowBlocks.from_arrow(lambda: tables[0], "z")
+    with pytest.raises(TypeError, match="read must be a function that opens the data; got Table"):
+        RowBlocks.from_arrow(tables[0], "y")
+    with pytest.raises(TypeError, match="with __arrow_c_stream__; got list"):
+        RowBlocks.from_arrow(lambda: [1], "y")
 
 
 def test_missing_values_and_text_are_refused_by_block_and_name(tmp_path: Path) -> None:

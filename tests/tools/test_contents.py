@@ -1,7 +1,5 @@
 """What is missing in a wheel or an sdist, or does not belong there, is found."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 import zipfile

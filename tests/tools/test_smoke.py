@@ -1,15 +1,15 @@
 """Environments of the smoke test: what is installed, what is printed, how it ends."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tools import smoke
+from tools import smoke, smoke_checks
+from tools.smoke_checks import CHECKS
 
 
 @pytest.fixture
@@ -90,3 +90,47 @@ def test_a_command_sees_nothing_of_the_source_tree(
     script = "import os; print(os.getcwd(), 'PYTHONPATH' in os.environ)"
     done: Any = smoke.attempt([sys.executable, "-I", "-c", script], tmp_path)
     assert done.stdout.split() == [str(tmp_path.resolve()), "False"]
+
+
+ROOT = Path(__file__).parents[2]
+#: Extras for those who work on the library, not for its users.
+DEVELOPMENT = {"test", "lint", "bench", "docs", "dist", "field"}
+#: The command is that of an environment, and they run for seconds: `make smoke` tries them.
+WITH_COMMAND = {"command_without_typer", "command_answers", "command_selects", "demonstration"}
+LONG = {
+    "every_selector_fits",
+    "report_of_a_fit",
+    "excel_tables",
+    "delimited_and_arrow_tables",
+    "data_frames",
+    "network",
+}
+
+
+def extras() -> dict[str, Any]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return project["optional-dependencies"]  # type: ignore[no-any-return]
+
+
+def test_every_extra_for_users_is_checked() -> None:
+    assert set(extras()) - DEVELOPMENT == set(CHECKS) - {"core"}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check, id=name, marks=[pytest.mark.long] if name in LONG else [])
+        for name, check in {c.__name__: c for group in CHECKS.values() for c in group}.items()
+        if name not in WITH_COMMAND
+    ],
+)
+def test_a_check_passes_and_says_what_it_did(
+    check: smoke_checks.Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if check is smoke_checks.network:
+        pytest.importorskip("torch", reason="PyTorch is not installed")
+    if check is smoke_checks.annotated_tables:
+        pytest.importorskip("anndata", reason="anndata is not installed")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ROWSPARSE_DATA", raising=False)
+    assert len(check().splitlines()) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from rowsparse.workflow.table import Table
 
-from .planted import SCORE, X, make
+from .planted import SCORE, X, make, make_counts
 
 
 @pytest.fixture
@@ -20,6 +20,11 @@ def classes(tmp_path: Path) -> Table:
 @pytest.fixture
 def numbers(tmp_path: Path) -> Table:
     return make(tmp_path, goal=SCORE)
+
+
+@pytest.fixture
+def counts(tmp_path: Path) -> Table:
+    return make_counts(tmp_path)
 
 
 @pytest.fixture

@@ -25,5 +25,12 @@ def make(folder: Path, target: str = "goal", **columns: Any) -> Table:
     return read_table(path, TableSettings(target=target))
 
 
+def make_counts(folder: Path) -> Table:
+    """Visits whose rate depends on the features of the score."""
+    counts = np.random.default_rng(6).poisson(np.exp(0.6 + 0.5 * SCORE))
+    make(folder, goal=counts)
+    return read_table(folder / "table.csv", TableSettings(target="goal", task="counts"))
+
+
 def selected(table: Table, k: int | str, **settings: Any) -> SelectionResult:
     return select(table, SelectSettings(k=k, **settings))

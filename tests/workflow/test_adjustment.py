@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
 
-from rowsparse import TopK
+from rowsparse import NearOptimal, TopK
 from rowsparse.workflow.compare import compare
 from rowsparse.workflow.path import find_path
 from rowsparse.workflow.settings import CompareSettings, PathSettings
@@ -45,8 +45,45 @@ def test_they_are_in_and_do_not_count(table: Table) -> None:
     np.testing.assert_allclose(found, direct.coef_.ravel()[held] * sd)
     note = "Adjusted for 'f0' and 'site': in every model, and not counted."
     assert note in result.data.notes
-    others = {other.name for row in result.alternatives for other in row}
+    others = {other.name for row in result.closest for other in row}
     assert not others & set(COLUMNS)
+
+
+def test_lists_of_choices_are_without_them(table: Table) -> None:
+    options = {"certify": True, "alternatives": 0.2, "stability": 0, "cv": 0, "include": "f2"}
+    result = selected(table, 2, adjust="site,f0", **options)
+    groups = [table.groups["site"].tolist()]
+    selector = TopK(
+        4, include=[0, 2, *groups[0]], feature_groups=groups, certify=True, random_state=0
+    )
+    near, found = NearOptimal(selector, tolerance=0.2).fit(table.X, table.y), result.alternatives
+    assert found is not None
+    assert found.is_complete
+    assert len(near.choices_) > 1
+    names = [one.name for one in found.features]
+    for choice, direct in zip(found.choices, near.choices_, strict=True):
+        chosen = {table.names[j] for j in direct.tolist()} - set(COLUMNS)
+        assert {names[j] for j in choice} == chosen
+    np.testing.assert_allclose(found.increases, near.objectives_ / near.objective_ - 1)
+    held = found.of(2)
+    assert held is not None
+    assert held.is_forced
+    assert held not in found.indispensable
+    assert found.of(0) is None
+    assert result.proof is not None
+    assert result.proof.listed is not None
+    assert result.certificate is not None
+    assert result.certificate.status == near.status_
+
+
+def test_a_category_is_one_feature_of_a_list(tmp_path: Path) -> None:
+    table = make(tmp_path, goal=SCORE + SHIFT, site=SITE)
+    options = {"certify": True, "alternatives": 0.3, "stability": 0, "cv": 0}
+    found = selected(table, 2, **options).alternatives
+    assert found is not None
+    site = found.of(int(table.groups["site"][1]))
+    assert site is not None
+    assert (site.name, len(site.columns), site.verdict) == ("site", 3, "all")
 
 
 def test_scores_are_of_models_with_them(table: Table) -> None:
@@ -96,15 +133,15 @@ def test_the_saved_model_has_them(table: Table) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"k": 2, "adjust": "f0", "include": "f0"}, "adjust and include overlap in 'f0'"),
+        ({"k": 2, "adjust": "f0", "include": "f0"}, "--adjust and --include overlap in 'f0'"),
         (
             {"k": 2, "adjust": "site", "exclude": "site=west"},
-            "adjust and exclude overlap in 'site'",
+            "--adjust and --exclude overlap in 'site'",
         ),
         ({"k": 2, "adjust": "goal"}, "adjust: 'goal' is the target"),
         ({"k": 2, "adjust": "*"}, "adjust names all columns: none is left"),
-        ({"k": 2, "adjust": "f0", "method": "rfs"}, "RFS has no adjust: leave it out, or take"),
-        ({"k": 12, "adjust": "f0,site"}, "k=12 is more than the 11 columns"),
+        ({"k": 2, "adjust": "f0", "method": "rfs"}, "RFS has no --adjust: leave it out, or take"),
+        ({"k": 12, "adjust": "f0,site"}, "-k 12 is more than the 11 columns"),
     ],
 )
 def test_what_makes_no_sense(table: Table, options: dict[str, Any], words: str) -> None:

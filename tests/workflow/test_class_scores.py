@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import auc, recall_score
 
-from rowsparse.workflow.class_scores import class_scores
-from rowsparse.workflow.cross_validation import cross_validate
-from rowsparse.workflow.folds import table_folds
+from rowsparse.workflow.cross_validation import cross_validate, table_folds
 from rowsparse.workflow.plan import make_plan
 from rowsparse.workflow.settings import SelectSettings
 from rowsparse.workflow.table import Table
@@ -23,10 +21,10 @@ from .planted import N, make, selected
 def test_classes(classes: Table, tmp_path: Path) -> None:
     splits = table_folds(classes, SelectSettings(k=3, cv=4))
     plan = make_plan(classes, SelectSettings(k=3), 0)
-    validation = cross_validate(plan, [3], splits)
-    found = class_scores(classes, splits, validation, 3)
+    held = cross_validate(plan, [3], splits, metric="accuracy").held_out(3)
+    found = held.class_scores()
     truth = np.concatenate([classes.y[test] for _, test in splits])
-    answers = np.concatenate([one[3].answers for one in validation.predicted])
+    answers = np.concatenate([one.answers for one in held.predicted])
     assert [one.name for one in found] == ["a", "b", "c"]
     for one in found:
         is_one, said = truth == one.name, answers == one.name
@@ -35,6 +33,8 @@ def test_classes(classes: Table, tmp_path: Path) -> None:
         assert one.specificity == pytest.approx(recall_score(~is_one, ~said))
         area = auc(one.false_positive_rate, one.true_positive_rate)
         assert one.auc == pytest.approx(area)
+        steps = -np.diff(one.recall) @ one.precision[:-1]
+        assert one.average_precision == pytest.approx(steps)
     result = selected(classes, 3, cv=4, stability=0)
     assert result.class_scores == found
     write_selection(tmp_path, result)

@@ -30,7 +30,7 @@ def test_comparison(classes: Table) -> None:
 def test_comparison_of_the_usual_methods_and_its_refusals(classes: Table, numbers: Table) -> None:
     assert "TopK" in compare(classes, CompareSettings(k=(2,), cv=2)).curve.selectors
     assert "TopK" in compare(numbers, CompareSettings(k=(2,), cv=2)).curve.selectors
-    with pytest.raises(InputError, match="k=99 is more than the 12 columns"):
+    with pytest.raises(InputError, match="-k 99 is more than the 12 columns"):
         compare(classes, CompareSettings(k=(2, 99)))
     with pytest.raises(InputError, match="at least one method"):
         compare(classes, CompareSettings(k=(2,), methods=()))
@@ -41,7 +41,7 @@ def test_comparison_of_the_usual_methods_and_its_refusals(classes: Table, number
 def test_the_loss_is_that_of_topk(classes: Table) -> None:
     settings = CompareSettings(k=(2,), methods=("topk", "relieff"), cv=2, loss="logistic")
     assert compare(classes, settings).settings["loss"] == "logistic"
-    with pytest.raises(InputError, match="loss is for topk, which is not among the methods"):
+    with pytest.raises(InputError, match="--loss is for topk, which is not among the methods"):
         compare(classes, CompareSettings(k=(2,), methods=("relieff",), loss="logistic"))
 
 
@@ -50,7 +50,7 @@ def test_methods_without_their_extra_are_left_out_of_all(
 ) -> None:
     monkeypatch.setattr("rowsparse.selectors.registry.find_spec", lambda name: None)
     monkeypatch.setattr(
-        "rowsparse.workflow.compare.list_selectors", lambda task: ["firdl", "relieff", "topk"]
+        "rowsparse.workflow.compare.list_methods", lambda: ["firdl", "relieff", "topk"]
     )
     result = compare(classes, CompareSettings(k=(2,), methods=("all",), cv=2))
     assert result.curve.selectors == ["ReliefF", "TopK"]

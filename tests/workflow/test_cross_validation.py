@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def test_another_metric_is_the_score_of_every_workflow(classes: Table, metric: s
 
 
 def test_a_metric_that_the_targets_do_not_have(classes: Table, numbers: Table) -> None:
-    words = "metric for regression is one of r2, mae; got 'accuracy'"
+    words = "metric for regression is one of r2, rmse, mae; got 'accuracy'"
     with pytest.raises(InputError, match=words):
         selected(numbers, 2, metric="accuracy")
     with pytest.raises(InputError, match=words):
@@ -125,8 +126,9 @@ def test_log_loss_is_that_of_logistic_regression_and_better_low(classes: Table) 
     assert beside.verdict.level == "better"
 
 
-def test_mae_is_in_the_units_of_the_target(numbers: Table) -> None:
-    result = selected(numbers, 3, cv=3, stability=0, metric="mae")
+@pytest.mark.parametrize("metric", ["mae", "rmse"])
+def test_errors_are_in_the_units_of_the_target(numbers: Table, metric: str) -> None:
+    result = selected(numbers, 3, cv=3, stability=0, metric=metric)
     assert 0 < result.score < result.chance_score
     assert result.verdict.level == "better"
     assert result.verdict.gain == pytest.approx(result.chance_score - result.score)
@@ -173,10 +175,11 @@ def test_the_same_k_has_the_same_score_in_every_workflow(tmp_path: Path, grouped
     assert beside.sd("accuracy")[0, at] == asked.score_sd
 
 
-def test_many_samples_are_judged_by_a_quicker_model() -> None:
-    assert list(judges("classification", 100)) == ["linear SVM", "1-NN"]
-    assert next(iter(judges("classification", 10_000))) == "logistic regression"
-    assert list(judges("multilabel", 10_000)) == ["logistic regression"]
+def test_many_samples_are_judged_by_a_quicker_model(classes: Table, labels: Table) -> None:
+    assert list(judges(classes)) == ["linear SVM", "1-NN"]
+    rows = np.zeros((10_000, 1))
+    assert next(iter(judges(replace(classes, X=rows)))) == "logistic regression"
+    assert list(judges(replace(labels, X=rows))) == ["logistic regression"]
 
 
 def test_too_few_samples_for_a_score_is_a_note(tmp_path: Path) -> None:

@@ -127,7 +127,10 @@ def test_a_damaged_file_gives_a_table_or_a_sentence(
         path.write_bytes(damaged(content, seed))
         sentences.add(outcome(path))
     assert len(sentences) > 1
-    assert capfd.readouterr() == ("", "")
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    # polars tells of its panics on standard error itself, older releases of more of them.
+    assert printed.err == "" or "panicked at crates/polars" in printed.err
 
 
 def test_a_damaged_anndata_file_gives_a_table_or_a_sentence(tmp_path: Path) -> None:

@@ -11,16 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rowsparse.workflow.excel import (
-    read_excel,
-    require_fastexcel,
-    require_xlsxwriter,
-    write_excel,
-)
+from rowsparse.workflow.cells import required
+from rowsparse.workflow.loading import read_excel
 from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.reduced_table import write_reduced
+from rowsparse.workflow.writing import write_excel, write_reduced
 
-from .files import N, X, frame, read, refusal
+from .files import N, X, csv, frame, read, refusal
 from .planted import selected
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -116,9 +112,31 @@ def test_rows_and_columns_without_anything_are_left_out(tmp_path: Path) -> None:
 def test_refusals(tmp_path: Path) -> None:
     pytest.importorskip("fastexcel")
     assert "several columns of the name 'a'" in refusal(write(tmp_path / "a.xlsx", [["a", "a"]]))
-    assert refusal(write(tmp_path / "b.xlsx", [])) == "The first sheet of 'b.xlsx' is empty."
+    assert refusal(write(tmp_path / "b.xlsx", [])) == "The sheet 'one' of 'b.xlsx' is empty."
     (tmp_path / "c.xlsx").write_bytes(b"PK no workbook")
     assert refusal(tmp_path / "c.xlsx").startswith("'c.xlsx' cannot be read as Excel and has to be")
+
+
+def test_another_sheet_with_its_header_further_down(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    title: list[list[object]] = [["Study 7"], [None]]
+    path = write(tmp_path / "a.xlsx", [["notes"], ["none"]], [*title, *rows_of(frame())])
+    for sheet in ("two", "2"):
+        table = read(path, "outcome", sheet=sheet, header_row=3)
+        np.testing.assert_array_equal(table.X, X)
+        assert table.notes[0] == "Read: the sheet 'two'. Not read: 'one'."
+    for settings, sentence in (
+        ({}, "it has 'notes'. Read: the sheet 'one'. Not read: 'two'. Choose one with --sheet."),
+        ({"sheet": "three"}, "--sheet: there is no sheet 'three' in 'a.xlsx'; it has 'one' and"),
+        ({"sheet": "3"}, "--sheet: there is no sheet '3' in 'a.xlsx'; it has 'one' and 'two'."),
+        ({"sheet": "two", "header_row": 2}, "--header-row 2: that row of the sheet 'two' is empty"),
+        ({"sheet": "two", "header_row": 200}, "The sheet 'two' of 'a.xlsx' is empty."),
+    ):
+        assert sentence in refusal(path, **settings)
+    text = csv(tmp_path / "a.csv", frame())
+    assert refusal(text, sheet="one") == "--sheet is for Excel files, not for 'a.csv'."
+    frame().write_parquet(tmp_path / "a.parquet")
+    assert "is for text and Excel files" in refusal(tmp_path / "a.parquet", header_row=2)
 
 
 def test_the_reduced_table_is_a_workbook_too(tmp_path: Path) -> None:
@@ -161,10 +179,10 @@ def test_more_columns_than_a_sheet_holds(tmp_path: Path) -> None:
 def test_without_xlsxwriter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(ImportError, match=r'xlsxwriter: pip install "rowsparse\[excel\]"'):
-        require_xlsxwriter()
+        required("xlsxwriter")
 
 
 def test_without_fastexcel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastexcel", None)
     with pytest.raises(ImportError, match=r'fastexcel: pip install "rowsparse\[excel\]"'):
-        require_fastexcel()
+        required("fastexcel")

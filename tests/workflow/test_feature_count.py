@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rowsparse.workflow.feature_count import counts_up_to, score_curve
+from rowsparse.workflow.cross_validation import counts_by_other_folds, score_curve
 from rowsparse.workflow.path import find_path
 from rowsparse.workflow.plan import make_plan
 from rowsparse.workflow.settings import MethodSettings, PathSettings
@@ -33,7 +33,15 @@ def test_k_by_cross_validation(classes: Table) -> None:
     assert result.k == result.curve.chosen_k <= result.curve.best_k
     assert len(result.features) == result.k
     assert result.curve.mean[result.curve.best_k - 1] == max(result.curve.mean)
-    assert any("same folds" in sentence for sentence in result.warnings)
+
+
+def test_what_a_fold_is_scored_with_is_chosen_by_the_others() -> None:
+    scores = np.array([[0.9, 0.2], [0.3, 0.5], [0.3, 0.5], [0.6, 0.1], [0.6, 0.1], [0.4, 0.8]])
+    curve = score_curve("accuracy", (1, 7), scores)
+    # In the first repetition the others of the first fold prefer 7 features.
+    assert counts_by_other_folds(curve, scores, 3) == [7, 1, 1, 1, 1, 1]
+    # In the second one the others of the last fold prefer 1, and those of the others tie.
+    assert counts_by_other_folds(curve, scores[:, ::-1], 3)[0] == 1
 
 
 def test_k_by_cross_validation_of_another_method(classes: Table) -> None:
@@ -45,9 +53,9 @@ def test_k_by_cross_validation_of_another_method(classes: Table) -> None:
 
 def test_many_samples_are_scored_at_some_numbers_only(classes: Table, monkeypatch: Any) -> None:
     plan = make_plan(classes, MethodSettings(include="f1,f2"))
-    assert counts_up_to(plan, 30) == list(range(2, 13))
-    monkeypatch.setattr("rowsparse.workflow.feature_count.MANY_SAMPLES", 10)
-    assert counts_up_to(plan, 11) == [2, 3, 4, 5, 6, 8, 10, 11]
+    assert plan.counts_up_to(30) == list(range(2, 13))
+    monkeypatch.setattr("rowsparse.workflow.plan.MANY_SAMPLES", 10)
+    assert plan.counts_up_to(11) == [2, 3, 4, 5, 6, 8, 10, 11]
     path = find_path(classes, PathSettings(k_max=9, cv=2))
     assert path.ks == (1, 2, 3, 4, 5, 6, 7, 8, 9)
     assert path.curve.ks == (1, 2, 3, 4, 5, 6, 8, 9)

@@ -9,20 +9,19 @@ import pytest
 
 from rowsparse import TopK
 from rowsparse.evaluation.supports import strongest_first
-from rowsparse.workflow.feature_descriptions import ranked, units_of
-from rowsparse.workflow.messages import InputError
+from rowsparse.workflow.select import ranked, units_of
 from rowsparse.workflow.table import Table
 
 from .planted import SCORE, D, X, make, selected
 
 
-def test_correlations_and_alternatives(classes: Table) -> None:
+def test_correlations_and_closest_features(classes: Table) -> None:
     result = selected(classes, 3, stability=0, cv=0)
     chosen = [feature.index for feature in result.features]
     every = np.corrcoef(classes.X.T)
     np.testing.assert_allclose(result.correlation, every[np.ix_(chosen, chosen)], atol=1e-12)
     left = [j for j in range(D) if j not in chosen]
-    for feature, others in zip(result.features, result.alternatives, strict=True):
+    for feature, others in zip(result.features, result.closest, strict=True):
         best = max(left, key=lambda j: abs(every[feature.index, j]))
         assert others[0].name == f"f{best}"
         assert others[0].correlation == pytest.approx(every[feature.index, best])
@@ -46,15 +45,6 @@ def test_a_method_without_coefficients(classes: Table) -> None:
     assert all(feature.coefficients == () for feature in result.features)
     assert result.features[0].speaks_for
     assert np.isnan(result.objective)
-
-
-def test_pixels(tmp_path: Path) -> None:
-    table = make(tmp_path, goal=np.where(SCORE > 0, "a", "b"))
-    result = selected(table, 2, image_shape=(3, 4), stability=0, cv=0)
-    assert result.class_means is not None
-    np.testing.assert_allclose(result.class_means[1], X[SCORE <= 0].mean(axis=0))
-    with pytest.raises(InputError, match=r"image_shape=\(5, 5\) has 25 pixels"):
-        selected(table, 2, image_shape=(5, 5))
 
 
 def test_the_one_row_of_two_classes_in_logistic_regression_speaks_for_both(tmp_path: Path) -> None:

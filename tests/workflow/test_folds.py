@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from rowsparse.workflow.compare import compare
-from rowsparse.workflow.folds import fold_notes, table_folds
+from rowsparse.workflow.cross_validation import fold_notes, table_folds
 from rowsparse.workflow.messages import InputError
 from rowsparse.workflow.path import find_path
 from rowsparse.workflow.settings import (
@@ -98,7 +98,9 @@ def test_every_workflow_has_the_same_scores_and_says_so(tmp_path: Path) -> None:
 
 def test_few_groups(tmp_path: Path) -> None:
     table = make(tmp_path, SCORE, PATIENT % 3)
-    with pytest.raises(InputError, match="'patient' has only 3 different values: take at most cv"):
+    with pytest.raises(
+        InputError, match="'patient' has only 3 different values: take at most --cv"
+    ):
         selected(table, 2)
     result = selected(table, 2, cv=3)
     assert any("too few for subsamples of whole groups" in text for text in result.warnings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,8 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score, log_loss, r2_score, roc_auc_score
 
 from rowsparse.workflow.holdout import score_holdout
+from rowsparse.workflow.loading import open_table
 from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.new_table import open_table
 from rowsparse.workflow.table import Table
 
 from .planted import selected
@@ -48,9 +49,22 @@ def test_auc_and_log_loss(classes: Table) -> None:
 
 def test_a_class_that_the_model_does_not_know_is_wrong(classes: Table) -> None:
     model = selected(classes, 3, cv=0, stability=0).model
-    frame = pl.read_csv(classes.path).with_columns(goal=pl.lit("new"))
+    assert model is not None
+    is_old = np.arange(80) < 20
+    values = np.where(is_old, classes.y, "new")
+    frame = pl.read_csv(classes.path).with_columns(goal=pl.Series(values))
     held = score_holdout(model, open_table(frame))
-    assert (held.score, held.chance) == (0.0, 0.0)
+    assert held.score == np.mean(is_old & (model.predict(classes.path) == classes.y)) > 0
+
+
+@pytest.mark.parametrize("spelt", [str.upper, "{} ".format, "new {}".format])
+def test_classes_that_are_spelt_otherwise_are_refused(classes: Table, spelt: Any) -> None:
+    model = selected(classes, 3, cv=0, stability=0).model
+    assert model is not None
+    values = [spelt(name) for name in classes.y.tolist()]
+    frame = pl.read_csv(classes.path).with_columns(goal=pl.Series(values))
+    with pytest.raises(InputError, match="and those of the model are 'a', 'b' and 'c'"):
+        score_holdout(model, open_table(frame))
 
 
 def test_classes_that_are_numbers(classes: Table) -> None:

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.reduced_table import write_reduced
 from rowsparse.workflow.settings import TableSettings
 from rowsparse.workflow.table import Table
+from rowsparse.workflow.writing import write_reduced
 
 from .files import N, X, Y, read, refusal
 from .planted import selected
@@ -88,15 +88,15 @@ def test_a_word_among_numbers_is_found_by_its_sample(tmp_path: Path) -> None:
 def test_what_cannot_be_joined(tmp_path: Path) -> None:
     strangers = [f"x{i}" for i in range(N)]
     assert refused(tmp_path, genes(), pheno(strangers)) == (
-        "No sample of 'genes.csv' is in 'pheno.csv': by='patient' is 's0' in the first row of one "
+        "No sample of 'genes.csv' is in 'pheno.csv': --by patient is 's0' in the first row of one "
         f"and 'x{ORDER[0]}' in that of the other."
     )
     twice = pl.concat([pheno(), pheno().filter(pl.col("patient") == "s4")])
     assert refused(tmp_path, genes(), twice) == (
-        "by='patient' must name each sample once: in 'pheno.csv', 's4' comes several times."
+        "--by patient must name each sample once: in 'pheno.csv', 's4' comes several times."
     )
     assert refused(tmp_path, genes(), pheno(), by="id").startswith(
-        "by: there is no column 'id' in 'pheno.csv'; it has 'patient', 'outcome' and 'age'."
+        "--by: there is no column 'id' in 'pheno.csv'; it has 'patient', 'outcome' and 'age'."
     )
     assert "both have the columns 'f3': rename" in refused(
         tmp_path, genes(), pheno().rename({"age": "f3"})
@@ -104,7 +104,7 @@ def test_what_cannot_be_joined(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", X=X, y=Y)
     labels = {"labels": str(tmp_path / "pheno.csv"), "by": "patient"}
     assert "'a.npz' holds arrays: leave it out." in refusal(tmp_path / "a.npz", **labels)
-    with pytest.raises(InputError, match="labels and by need each other"):
+    with pytest.raises(InputError, match="--labels and --by need each other"):
         TableSettings(labels="pheno.csv")
 
 

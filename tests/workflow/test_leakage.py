@@ -130,7 +130,27 @@ def test_every_workflow_warns_and_columns_left_out_are_not_told(tmp_path: Path) 
         assert result.data.leaks == ("copy",)
         assert result.warnings[0] == (
             "'copy' alone predicts the target almost perfectly: if it is a copy of it, or is known "
-            f"only afterwards, leave it out with {remedy}='copy'."
+            f"only afterwards, leave it out with --{remedy} copy."
         )
     for out in ({"exclude": "copy"}, {"adjust": "copy"}):
         assert selected(table, 2, cv=0, stability=0, **out).data.leaks == ()
+
+
+@pytest.mark.parametrize("write", [str, "P{}".format, int])
+def test_a_column_of_patients_is_for_the_folds(tmp_path: Path, write: Any) -> None:
+    patients = np.repeat(np.arange(N // 4), 4)
+    column = [write(100 + p * p) for p in patients.tolist()]
+    table = make(tmp_path, ["ill" if p % 3 else "well" for p in patients], patient=column)
+    result = selected(table, 2, cv=0, stability=0)
+    assert result.data.leaks == ("patient",)
+    assert "take --groups-column patient, which keeps these rows together" in result.warnings[0]
+    assert not any("--exclude" in sentence for sentence in result.warnings)
+
+
+def test_many_patients_get_a_note(tmp_path: Path) -> None:
+    column = [f"P{p}" for p in np.repeat(np.arange(70), 2)]
+    path = tmp_path / "table.csv"
+    x = np.random.default_rng(0).standard_normal(140)
+    pl.DataFrame({"patient": column, "x": x, "goal": ["a", "b"] * 70}).write_csv(path)
+    notes = read_table(path, TableSettings(target="goal")).notes
+    assert any("take --groups-column patient" in note for note in notes)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 
-from .files import N, X, Y, frame, read, refusal
+from .files import N, X, Y, csv, frame, read, refusal
 
 
 def write_every(folder: Path) -> dict[str, Path]:
@@ -99,7 +99,7 @@ def test_anndata_stays_sparse(tmp_path: Path) -> None:
     assert table.names[-1] == "TP53 (2)"
     assert "1 variables share" in table.notes[0]
     assert table.target.classes == ("healthy", "ill")
-    assert "predict with target" in refusal(tmp_path / "a.h5ad", None)
+    assert "column to predict" in refusal(tmp_path / "a.h5ad", None)
 
 
 def test_missing_anndata(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -155,6 +155,8 @@ def test_no_file_and_a_folder(tmp_path: Path) -> None:
     assert refusal(tmp_path / "no.csv").startswith("There is no file ")
     (tmp_path / "folder.csv").mkdir()
     assert refusal(tmp_path / "folder.csv") == "'folder.csv' is a folder, not a file."
+    csv(tmp_path / "folder.csv" / "t.tsv", frame())
+    assert refusal(tmp_path / "folder.csv").endswith("not a file: it has the tables 't.tsv'.")
 
 
 @pytest.mark.parametrize(
@@ -182,5 +184,5 @@ def test_missing_values_of_columnar_files_and_arrays(tmp_path: Path) -> None:
     assert table.X[:5, -1].tolist() == [0.5, 1.5, 2.5, 3.5, 4.5]
     np.savez(tmp_path / "a.npz", X=X, y=Y)
     assert refusal(tmp_path / "a.npz", None, na_values="<LOD") == (
-        "na_values is about tables with columns, and 'a.npz' holds arrays: leave it out."
+        "--na-values is about tables with columns, and 'a.npz' holds arrays: leave it out."
     )

@@ -28,7 +28,7 @@ def test_missing_values_are_counted_and_the_worst_columns_named(tmp_path: Path) 
     path = csv(tmp_path / "a.csv", table)
     assert refusal(path) == (
         "The table has 14 missing values in 2 of 10 columns, most in 'f7' (9) and 'f2' (5): fill "
-        "them with impute='median', or leave columns out with drop."
+        "them with --impute median, or leave columns out with --drop."
     )
     filled = read(path, "outcome", impute="median")
     assert filled.X[:9, 7].tolist() == [np.median(X[9:, 7])] * 9
@@ -47,17 +47,33 @@ def test_missing_categories(tmp_path: Path) -> None:
 
 def test_a_column_without_any_value(tmp_path: Path) -> None:
     path = csv(tmp_path / "a.csv", frame(void=pl.Series([None] * N, dtype=pl.Float64)))
-    assert "'void' (90)" in refusal(path)
-    table = read(path, "outcome", impute="median")
-    assert "void" not in table.names
-    assert any("without any value: 'void'" in note for note in table.notes)
+    for kind in (pl.Float64, pl.String):
+        void = frame(void=pl.Series([None] * N, dtype=kind))
+        void.write_parquet(tmp_path / "a.parquet")
+        for file in (path, tmp_path / "a.parquet"):
+            table = read(file, "outcome")
+            assert "void" not in table.names
+            assert table.notes == ("Left out, being empty: 'void'.",)
+
+
+def test_patterns_of_missing_values(tmp_path: Path) -> None:
+    words = {2: "<0.5", 7: "<LOD", 8: "n.d. (1)", 9: "below (x)"}
+    text = [words.get(i, repr(float(X[i, 2]))) for i in range(N)]
+    path = csv(tmp_path / "a.csv", frame(amount=text))
+    assert "'<0.5' in line 4 and other text in 3 more rows" in refusal(path)
+    assert "'n.d. (1)' in line 10 and" in refusal(path, na_values="<*")
+    table = read(path, "outcome", na_values="<*, n.d.*, *(x)", impute="median")
+    amount = table.X[:, table.names.index("amount")]
+    assert amount[list(words)].tolist() == [np.median(np.delete(X[:, 2], list(words)))] * 4
+    two = csv(tmp_path / "b.csv", frame(amount=[*text[:8], *map(repr, X[8:, 2].tolist())]))
+    assert "--na-values '<*' that it is" in refusal(two)
 
 
 def test_infinity_is_refused(tmp_path: Path) -> None:
     bad = X.copy()
     bad[3, 2] = np.inf
     np.savez(tmp_path / "a.npz", X=bad, y=Y)
-    assert refusal(tmp_path / "a.npz", None) == "'x2' holds infinity: clip or drop."
+    assert refusal(tmp_path / "a.npz", None) == "'x2' holds infinity: clip or --drop."
     bad[3, 2] = np.nan
     np.savez(tmp_path / "a.npz", X=bad, y=Y)
     assert "1 missing value in 1 of 10 columns" in refusal(tmp_path / "a.npz", None)

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rowsparse.workflow.linear_model import LinearModel
+from rowsparse.workflow.columns import Column
 from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.model import SavedColumn, SavedFeature, SavedModel
-from rowsparse.workflow.table import Table
+from rowsparse.workflow.model import LinearModel, SavedFeature, SavedModel
+from rowsparse.workflow.settings import TableSettings
+from rowsparse.workflow.table import Table, read_table
 
 from .planted import selected
 
@@ -25,7 +26,7 @@ MODEL = SavedModel(
     classes=(3, 7),
     guess=(0.0,),
     identifiers=("id",),
-    columns=(SavedColumn("age"), SavedColumn("sex", ("f", "m"), "f")),
+    columns=(Column("age"), Column("sex", ("f", "m"), "f")),
     features=(
         SavedFeature("age", "age", None, 40.0, 2.0),
         SavedFeature("sex=m", "sex", "m", 0.0, 1.0),
@@ -76,7 +77,7 @@ def test_a_selection_transforms_its_own_table_into_the_selected_columns(
         (
             FRAME.with_columns(age=pl.Series([1.0, None, None, 2.0])),
             "Column 'age' has 2 missing values: fill them first, or select again with "
-            "impute='median'.",
+            "--impute median.",
         ),
         (
             FRAME.with_columns(sex=pl.lit("x")),
@@ -115,7 +116,7 @@ def test_a_model_is_read_back_exactly(tmp_path: Path) -> None:
         ({"features": 3}, "is not a model"),
         ({"columns": []}, "is not a model"),
         ({"judge": {"name": "", "rule": "sign", "coefficients": [], "intercept": []}}, "is not"),
-        ({"version": 2}, "was written by another version of rowsparse"),
+        ({"version": 1}, "was written by another version of rowsparse"),
     ],
 )
 def test_what_is_no_model_is_refused(change: dict[str, object], words: str, tmp_path: Path) -> None:
@@ -132,3 +133,49 @@ def test_other_files_are_no_models(tmp_path: Path) -> None:
         (tmp_path / "model.json").write_bytes(content)
         with pytest.raises(InputError, match="is not a model"):
             SavedModel.load(tmp_path)
+
+
+def test_logarithms_are_taken_of_new_tables_too(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(20, size=(60, 5)).astype(float)
+    columns = {f"g{j}": counts[:, j] for j in range(5)}
+    goal = np.where(counts[:, 0] > 20, "a", "b")
+    path = tmp_path / "counts.csv"
+    pl.DataFrame({**columns, "goal": goal}).write_csv(path)
+    table = read_table(path, TableSettings(target="goal", log="*", na_values="ND"))
+    model = selected(table, 2, cv=0, stability=0).model
+    assert model is not None
+    model = SavedModel.load(_written(tmp_path, model))
+    at = [int(feature.name[1:]) for feature in model.features]
+    np.testing.assert_allclose(model.transform(path), np.log2(1 + counts[:, at]))
+    low = pl.DataFrame({name: values - 50 for name, values in columns.items()})
+    with pytest.raises(InputError, match="holds negative values, and the model takes its log"):
+        model.predict(low)
+    pl.DataFrame({**columns, "g0": -counts[:, 0], "goal": goal}).write_csv(path)
+    with pytest.raises(InputError, match="--log: 'g0' holds negative values"):
+        read_table(path, TableSettings(target="goal", log="g*"))
+
+
+def _written(folder: Path, model: SavedModel) -> Path:
+    path = folder / "model.json"
+    path.write_text(model.to_json())
+    assert SavedModel.load(path).to_json() == model.to_json()
+    return path
+
+
+def test_levels_are_places_in_new_tables_too(tmp_path: Path) -> None:
+    grade = ["low", "mid", "high", None] * 15
+    goal = [0.0 if one is None else float(len(one)) for one in grade]
+    frame = pl.DataFrame({"grade": grade, "noise": np.arange(60) % 7 * 0.3, "goal": goal})
+    frame.write_csv(tmp_path / "a.csv")
+    settings = TableSettings(target="goal", levels="grade=low<mid<high", impute="median")
+    table = read_table(tmp_path / "a.csv", settings)
+    model = selected(table, 2, cv=0, stability=0).model
+    assert model is not None
+    (tmp_path / "model.json").write_text(model.to_json())
+    model = SavedModel.load(tmp_path / "model.json")
+    new = pl.DataFrame({"noise": [0.0] * 4, "grade": ["high", None, "low", "mid"]})
+    at = [feature.name for feature in model.features].index("grade")
+    assert model.transform(new)[:, at].tolist() == [2.0, 1.0, 0.0, 1.0]
+    with pytest.raises(InputError, match="'grade' holds 'top', which the model does not know"):
+        model.transform(new.with_columns(grade=pl.lit("top")))

@@ -26,9 +26,9 @@ def test_path_is_that_of_topk(numbers: Table) -> None:
     assert result.curve.metric == "r2"
     assert len(result.curve.mean) == 5
     assert find_path(numbers, PathSettings(cv=2, k_max=100)).ks[-1] == D
-    with pytest.raises(ValueError, match="k_max must be an integer"):
+    with pytest.raises(ValueError, match="--k-max must be an integer"):
         find_path(numbers, PathSettings(k_max=0))
-    with pytest.raises(InputError, match="include has 2 columns, more than k_max=1"):
+    with pytest.raises(InputError, match="--include has 2 columns, more than --k-max 1"):
         find_path(numbers, PathSettings(k_max=1, include="f1,f2"))
 
 
@@ -56,5 +56,5 @@ def test_a_category_is_one_step_of_a_path(tmp_path: Path) -> None:
     assert all("colour" not in [barred.names[j] for j in support] for support in barred.supports)
     forced = find_path(table, PathSettings(cv=2, k_max=2, include="colour"))
     assert forced.ks == (1, 2)
-    with pytest.raises(InputError, match="include has 2 columns, more than k_max=1"):
+    with pytest.raises(InputError, match="--include has 2 columns, more than --k-max 1"):
         find_path(table, PathSettings(k_max=1, include="colour,f1"))

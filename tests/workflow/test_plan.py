@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rowsparse.selectors.topk.losses import DEFAULT_ALPHAS
+from rowsparse.selectors.topk.loss_defaults import DEFAULTS
 from rowsparse.workflow.messages import InputError
 from rowsparse.workflow.table import Table
 
@@ -28,22 +28,22 @@ def test_include_and_exclude(classes: Table) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"k": 13}, "k=13 is more than the 12 columns"),
+        ({"k": 13}, "-k 13 is more than the 12 columns"),
         ({"k": 0}, "k must be an integer of at least 1"),
         ({"k": 2, "cv": 1}, "cv must be between 2 and"),
         ({"k": 2, "cv": 1000}, "cv must be between 2 and"),
-        ({"k": "auto", "cv": 0}, "k='auto' needs cross-validation"),
+        ({"k": "auto", "cv": 0}, "-k auto needs cross-validation"),
         ({"k": 2, "stability": 1}, "stability needs at least 2"),
         ({"k": 2, "stability": -1}, "stability must be an integer of at least 0"),
         ({"k": 2, "method": "nosuch"}, "nosuch"),
-        ({"k": 2, "method": "rfs", "certify": True}, "RFS has no certify"),
-        ({"k": 2, "method": "rfs", "alpha": 1.0}, "RFS has no alpha"),
-        ({"k": 2, "method": "rfs", "loss": "squared"}, "RFS has no loss"),
+        ({"k": 2, "method": "rfs", "certify": True}, "RFS has no --certify"),
+        ({"k": 2, "method": "rfs", "alpha": 1.0}, "RFS has no --alpha"),
+        ({"k": 2, "method": "rfs", "loss": "squared"}, "RFS has no --loss"),
         ({"k": 2, "loss": "cubic"}, "loss must be one of 'auto', 'squared'"),
-        ({"k": 2, "method": "rfs", "clip": 2.0}, "RFS has no clip"),
+        ({"k": 2, "method": "rfs", "clip": 2.0}, "RFS has no --clip"),
         ({"k": 2, "clip": 0.0}, "clip must be a number above 0; got 0.0"),
-        ({"k": 2, "method": "relieff", "include": "f1"}, "ReliefF has no include"),
-        ({"k": 2, "include": "f1", "exclude": "f1"}, "include and exclude overlap in 'f1'"),
+        ({"k": 2, "method": "relieff", "include": "f1"}, "ReliefF has no --include"),
+        ({"k": 2, "include": "f1", "exclude": "f1"}, "--include and --exclude overlap in 'f1'"),
         ({"k": 2, "include": "g1"}, "include: there is no column 'g1'"),
         ({"k": 2, "alpha": -1.0}, "alpha must be a number of at least 0"),
     ],
@@ -62,8 +62,24 @@ def test_a_method_for_other_targets(numbers: Table) -> None:
 
 
 def test_a_loss_for_other_targets(numbers: Table) -> None:
-    with pytest.raises(InputError, match="loss='logistic' is for classes and labels"):
+    with pytest.raises(InputError, match="--loss logistic is for classes and labels"):
         selected(numbers, 2, loss="logistic")
+
+
+def test_the_loss_of_counts_and_their_task_need_each_other(numbers: Table, counts: Table) -> None:
+    with pytest.raises(InputError, match="was read for regression: read it with --task counts"):
+        selected(numbers, 2, loss="poisson")
+    with pytest.raises(InputError, match="for counts is --loss poisson: leave --loss squared out"):
+        selected(counts, 2, loss="squared")
+    result = selected(counts, 2, cv=0, stability=0)
+    assert result.settings["loss"] == "poisson"
+    assert result.settings["task"] == "counts"
+    # To methods without such a task they are numbers.
+    other = selected(counts, 3, method="rfs", cv=3, stability=0)
+    assert other.settings["task"] == "regression"
+    assert (other.data.task, other.metric) == ("counts", "d2")
+    with pytest.raises(InputError, match="SLAP takes targets for classification"):
+        selected(counts, 2, method="slap")
 
 
 @pytest.mark.parametrize(("loss", "taken"), [("auto", "logistic"), ("l21", "l21")])
@@ -72,7 +88,7 @@ def test_the_loss_that_took_effect_is_recorded_with_its_ridge(
 ) -> None:
     settings = selected(classes, 2, loss=loss, cv=0, stability=0).settings
     assert settings["loss"] == taken
-    assert settings["alpha"] == DEFAULT_ALPHAS[taken]
+    assert settings["alpha"] == DEFAULTS[taken].alpha
 
 
 def test_categories_come_and_go_together(tmp_path: Path) -> None:
@@ -90,8 +106,8 @@ def test_categories_come_and_go_together(tmp_path: Path) -> None:
     alone = selected(table, 2, method="rfs", stability=0, cv=0)
     assert any("RFS knows no groups" in note for note in alone.data.notes)
     assert (alone.k, len(alone.features), alone.data.n_features) == (2, 2, D + 3)
-    with pytest.raises(InputError, match="Nothing can be proven of groups"):
-        selected(table, 1, certify=True)
+    proven = selected(table, 1, certify=True, stability=0, cv=0)
+    assert [len(group) for group in proven.proof.statement.feature_groups].count(3) == 1
     automatic = selected(table, "auto", stability=0, k_max=3)
     assert automatic.k_was_chosen
     assert automatic.curve is not None

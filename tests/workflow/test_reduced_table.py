@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from rowsparse.workflow.loading import load
-from rowsparse.workflow.reduced_table import write_columns, write_reduced
+from rowsparse.workflow.writing import write_columns, write_reduced
 
 from .files import N, X, Y, csv, frame, read
 from .planted import selected

@@ -24,10 +24,10 @@ def test_values_of_any_kind_are_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "words"),
     [
-        ("bach", "groups_column: there is no column 'bach' in the table; did you mean 'batch'?"),
-        ("outcome", "'outcome' cannot be both target and groups_column."),
-        ("f*", "groups_column names one column, not 'f0', 'f1', 'f2', 'f3', 'f4' and 5 more."),
-        ("batch", "groups_column: 'batch' is missing in 1 of 90 rows, the first in line 5."),
+        ("bach", "--groups-column: there is no column 'bach' in the table; did you mean 'batch'?"),
+        ("outcome", "'outcome' cannot be both in --target and in --groups-column."),
+        ("f*", "--groups-column names one column, not 'f0', 'f1', 'f2', 'f3', 'f4' and 5 more."),
+        ("batch", "--groups-column: 'batch' is missing in 1 of 90 rows, the first in line 5."),
     ],
 )
 def test_refusals(column: str, words: str, tmp_path: Path) -> None:
@@ -40,5 +40,5 @@ def test_it_cannot_be_selected(tmp_path: Path) -> None:
     table = read(
         csv(tmp_path / "t.csv", frame(batch=np.arange(N) % 5)), "outcome", groups_column="batch"
     )
-    with pytest.raises(ValueError, match="include: 'batch' is the groups_column"):
+    with pytest.raises(ValueError, match="--include: 'batch' is the --groups-column"):
         table.columns_of("include", "batch")

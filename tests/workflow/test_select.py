@@ -119,7 +119,9 @@ def test_sparse_data(tmp_path: Path) -> None:
 def test_all_features_may_be_selected(classes: Table) -> None:
     result = selected(classes, D, stability=2, cv=2)
     assert result.k == D
-    assert result.alternatives == ((),) * D
+    assert result.closest == ((),) * D
+    assert result.certificate is not None
+    assert result.certificate.status == "only"
 
 
 def test_a_model_that_cannot_be_fitted_is_a_warning(

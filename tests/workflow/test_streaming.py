@@ -82,7 +82,7 @@ def test_what_needs_the_whole_table_is_refused(
 ) -> None:
     with pytest.raises(InputError) as caught:
         select_streamed(path, TableSettings(**reading), SelectSettings(k=2, **settings))
-    assert message in caught.value.message
+    assert message in str(caught.value)
 
 
 def test_a_bad_block_is_named(path: Path) -> None:
@@ -91,16 +91,41 @@ def test_a_bad_block_is_named(path: Path) -> None:
     frame.write_parquet(path)
     with pytest.raises(InputError) as caught:
         select_streamed(path, TableSettings(target="y"), SelectSettings(k=2))
-    assert "Block 0: X contains NaN in column 'c3'" in caught.value.message
+    assert "Block 0: X contains NaN in column 'c3'" in str(caught.value)
 
 
-def test_only_large_parquet_files_are_streamed_unasked(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_files_are_streamed_as_parquet_files_are(path: Path) -> None:
+    frame = pl.read_parquet(path).with_row_index("")
+    settings = SelectSettings(k=3, cv=3, stability=2, loss="squared")
+    reading = TableSettings(target="kind", drop="text,y", na_values="ND")
+    found = select_streamed(path, TableSettings(target="kind", drop="text,y"), settings)
+    expected = found.completed(select(found.table, found.settings))
+    for separator, name in ((",", "t.csv"), (";", "t.txt"), ("\t", "t.tsv")):
+        text = path.with_name(name)
+        frame.write_csv(text, separator=separator)
+        found = select_streamed(text, reading, settings)
+        assert found.table.path == text
+        result = found.completed(select(found.table, found.settings))
+        assert [f.name for f in result.features] == [f.name for f in expected.features]
+        assert result.objective == pytest.approx(expected.objective)
+        assert result.stability == pytest.approx(expected.stability)
+        assert result.data.n_features == 8
+    late = pl.when(pl.int_range(300) == 99).then(pl.lit("low")).otherwise(pl.lit("1.5"))
+    frame.with_columns(c3=late).write_csv(text, separator="\t")
+    with pytest.raises(InputError, match=r"'t\.tsv' cannot be read in blocks, and is too large"):
+        select_streamed(text, reading, settings)
+
+
+def test_only_large_files_are_streamed_unasked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not should_stream(path)
     assert not should_stream(path.with_suffix(".csv"))
     monkeypatch.setattr(streaming, "fits_memory", lambda n_bytes: n_bytes < 100_000)
     # 300 rows of 11 columns, of 8 bytes, four times.
     assert should_stream(path)
+    text = path.with_suffix(".csv")
+    pl.read_parquet(path).write_csv(text)
+    assert should_stream(text)
+    pl.read_parquet(path).head(100).write_csv(text)
+    assert not should_stream(text)
     path.write_bytes(b"PAR1 and nothing")
     assert not should_stream(path)

@@ -45,7 +45,50 @@ def test_row_names_without_a_heading_are_identifiers(tmp_path: Path) -> None:
     assert table.X.shape == (N, 10)
 
 
-def test_keep_all_for_pixels(tmp_path: Path) -> None:
+def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
+    gap = [None, *X[1:, 0].tolist()]
+    words = [*map(str, X[:-1, 0].tolist()), "ND"]
+    more = {"gap": gap, "w1": words, "w2": words[::-1], "goal": [None, *range(N - 1)]}
+    path = csv(tmp_path / "a.csv", frame(**more))
+    with pytest.raises(InputError) as caught:
+        read(path, "outcome", drop="f77", groups_column="f1")
+    assert str(caught.value).startswith("--drop: there is no column 'f77'")
+    with pytest.raises(InputError) as caught:
+        read(path, "nothing", drop="f77")
+    assert [text.partition(":")[0] for text in caught.value.sentences] == ["--target", "--drop"]
+    with pytest.raises(InputError) as caught:
+        read(path, "goal", log="f*")
+    problems = (
+        "5 problems:\n- The target 'goal' is missing in 1 of 90 rows",
+        "\n- Column 'w1' holds numbers, but 'ND' in line 91:",
+        "\n- Column 'w2' holds numbers, but 'ND' in line 2:",
+        "\n- --log: 'f0', 'f1', ",
+        "\n- The table has 1 missing value in 1 of 14 columns",
+    )
+    assert all(problem in str(caught.value) for problem in problems)
+
+
+def test_levels_have_an_order(tmp_path: Path) -> None:
+    grades = ["high", "low", "mid", None, "low", "high"] * (N // 6)
+    path = csv(tmp_path / "a.csv", frame(grade=grades, stage=[1, 2, 10] * (N // 3)))
+    settings = {"levels": "grade = low<mid<high; stage=10<1<2", "impute": "most_frequent"}
+    table = read(path, "outcome", **settings)
+    known = {"high": 2.0, "low": 0.0, "mid": 1.0, None: 0.0}
+    assert table.X[:, table.names.index("grade")].tolist() == [known[one] for one in grades]
+    assert table.X[:3, table.names.index("stage")].tolist() == [1.0, 2.0, 0.0]
+    assert "'grade' in the order low < mid < high." in table.notes
+    assert table.column("stage").values == ("10", "1", "2")
+    for levels, sentence in (
+        ("grade=low<high", "--levels: 'grade' also holds 'mid': name all of its values"),
+        ("grade", "--levels names a column and its values from low to high"),
+        ("grade=low<low", "--levels names a column"),
+        ("gade=low<high", "--levels: there is no column 'gade' in the table; did you mean 'grade'"),
+        ("outcome=ill<healthy", "'outcome' cannot be both in --target and in --levels."),
+    ):
+        assert sentence in refusal(path, levels=levels)
+
+
+def test_keep_all(tmp_path: Path) -> None:
     pixels = np.column_stack([np.zeros(N), X, np.arange(N)])
     np.savez(tmp_path / "a.npz", X=pixels, y=Y)
     assert read(tmp_path / "a.npz").X.shape == (N, 10)
@@ -86,7 +129,7 @@ def test_nothing_left_to_select_from(tmp_path: Path) -> None:
     [
         ("patient", "'patient' was left out as an identifier of the rows."),
         ("f1,outcome", "'outcome' is the target."),
-        ("f9", "'f9' was left out with drop."),
+        ("f9", "'f9' was left out with --drop."),
         ("ones", "'ones' was left out: it is the same in every row."),
         ("same", "'same' was left out: it is the same in every row."),
         ("prose", "'prose' was left out: it holds text with many different values."),
@@ -100,7 +143,7 @@ def test_a_column_that_is_no_feature_is_told_why(wanted: str, reason: str, tmp_p
     table = read(csv(tmp_path / "a.csv", frame(**more, prose=prose)), "outcome", drop="f9")
     with pytest.raises(InputError) as caught:
         table.columns_of("include", wanted)
-    assert str(caught.value).startswith(f"include: {reason}")
+    assert str(caught.value).startswith(f"--include: {reason}")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "npz"])
@@ -113,7 +156,7 @@ def test_rows_without_a_target_are_left_out_and_counted(tmp_path: Path, suffix: 
     else:
         np.savez(path, X=X, y=goal)
     target = "goal" if suffix == "csv" else None
-    assert "leave them out with drop_missing_target." in refusal(path, target)
+    assert "leave them out with --drop-missing-target." in refusal(path, target)
     table = read(path, target, drop_missing_target=True)
     np.testing.assert_allclose(table.y, np.delete(goal, [0, 7]))
     np.testing.assert_allclose(table.X, np.delete(X, [0, 7], axis=0))

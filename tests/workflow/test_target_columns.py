@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rowsparse.workflow.settings import TableSettings
 from rowsparse.workflow.target_columns import find_columns
 
 from .files import N, X, csv, frame, read, refusal
@@ -58,7 +59,7 @@ def test_numbers_that_may_be_classes_are_noted(tmp_path: Path) -> None:
     path = csv(tmp_path / "a.csv", frame(goal=np.r_[np.arange(3), np.arange(2, N - 1) % 3 + 2]))
     table = read(path, "goal")
     assert table.task == "regression"
-    assert "5 different whole numbers, taken as numbers (task='classification'" in table.notes[0]
+    assert "5 different whole numbers, taken as numbers (--task classification" in table.notes[0]
 
 
 def test_a_name_with_a_comma_is_found_whole() -> None:
@@ -73,8 +74,8 @@ def test_a_name_with_a_comma_is_found_whole() -> None:
     [
         ("outcom", "there is no column 'outcom' in the table; did you mean 'outcome'?"),
         ("label_*", "no column of the table matches 'label_*'."),
-        (None, "Name the column to predict with target; the table has 'f0'"),
-        ("", "Name the column to predict with target"),
+        (None, "Name the column to predict with --target; the table has 'f0'"),
+        ("", "Name the column to predict with --target"),
     ],
 )
 def test_targets_that_are_not_there(target: str | None, words: str, tmp_path: Path) -> None:
@@ -86,8 +87,8 @@ def test_a_target_of_numbers_with_a_word(tmp_path: Path) -> None:
     path = csv(tmp_path / "a.csv", frame(goal=goal))
     assert refusal(path, "goal") == (
         "Column 'goal' holds numbers, but 'lost' in line 91: correct the file, say with "
-        "na_values='lost' that it is a missing value, or take its values as classes with "
-        "task='classification'."
+        "--na-values lost that it is a missing value, or take its values as classes with "
+        "--task classification."
     )
     assert "missing in 1 of 90 rows" in refusal(path, "goal", na_values="lost")
     grades = ["0", "1", "2", "3+"] * (N // 4) + ["0", "0"]
@@ -95,16 +96,37 @@ def test_a_target_of_numbers_with_a_word(tmp_path: Path) -> None:
     assert table.target.classes == ("0", "1", "2", "3+")
 
 
+def test_counts_are_what_they_are_said_to_be(tmp_path: Path) -> None:
+    visits = np.arange(N) % 4
+    path = csv(tmp_path / "a.csv", frame(visits=visits, fewer=visits - 1, half=visits / 2))
+    table = read(path, "visits", task="counts")
+    assert (table.task, table.target.classes, table.y.dtype) == ("counts", (), float)
+    asked = TableSettings(target="visits").for_loss("poisson")
+    assert asked.task == "counts"
+    assert TableSettings(target="visits").for_loss(None).task == "auto"
+    assert TableSettings(task="regression").for_loss("poisson").task == "regression"
+    assert read(path, "half", task="counts").y.max() == 1.5, "a rate may be a count of half days"
+    assert refusal(path, "fewer", task="counts") == (
+        "The target 'fewer' is -1 in line 2, and counts are 0 or more: correct it, or take the "
+        "target as numbers with --task regression."
+    )
+    assert "'outcome' holds text, and --task counts needs" in refusal(path, task="counts")
+    assert "counts takes one target column" in refusal(path, "visits,half", task="counts")
+    big = csv(tmp_path / "b.csv", frame(visits=visits * 1e17))
+    assert "a count of 3e+17, which is too large" in refusal(big, "visits", task="counts")
+
+
 def test_target_refusals(tmp_path: Path) -> None:
     gap = frame(goal=[None, None, *range(N - 2)])
     path = csv(tmp_path / "a.csv", gap.with_columns(same=pl.lit("x")))
     assert refusal(path, "goal") == (
-        "The target 'goal' is missing in 2 of 90 rows: leave them out with drop_missing_target."
+        "The target 'goal' is missing in 2 of 90 rows: leave them out with --drop-missing-target."
     )
+    path = csv(tmp_path / "a.csv", frame(same=["x"] * N))
     assert refusal(path, "same") == (
         "The target 'same' is the same in every row: nothing to predict."
     )
     assert "holds text" in refusal(path, "outcome", task="regression")
     assert "several target columns" in refusal(path, "outcome", task="multilabel")
     assert "cannot be both" in refusal(path, "outcome", drop="outcome")
-    assert "drop: there is no column 'f99'" in refusal(path, "outcome", drop="f99")
+    assert "--drop: there is no column 'f99'" in refusal(path, "outcome", drop="f99")

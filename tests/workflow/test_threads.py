@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rowsparse.workflow.run_log import in_threads
 from rowsparse.workflow.table import Table
-from rowsparse.workflow.threads import in_threads
 
 from .planted import selected
 

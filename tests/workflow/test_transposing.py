@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rowsparse.workflow.transposing import transpose_frame
+from rowsparse.workflow.cells import transpose_frame
 
 from .files import N, X, Y, frame, read, refusal
 
@@ -77,5 +77,5 @@ def test_a_word_among_numbers_is_found_in_its_column(tmp_path: Path) -> None:
 def test_arrays_are_not_transposed(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", X=X, y=Y)
     assert refusal(tmp_path / "a.npz", None, transpose=True) == (
-        "transpose is about tables with columns, and 'a.npz' holds arrays: leave it out."
+        "--transpose is about tables with columns, and 'a.npz' holds arrays: leave it out."
     )

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rowsparse.workflow.compare import compare
+from rowsparse.workflow.loading import open_table
 from rowsparse.workflow.model import SavedModel
-from rowsparse.workflow.new_table import open_table
 from rowsparse.workflow.path import find_path
 from rowsparse.workflow.settings import CompareSettings, PathSettings
 from rowsparse.workflow.table import Table

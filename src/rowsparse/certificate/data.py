@@ -21,6 +21,7 @@ weights, scales and ridge. What else rounding does is an error of the columns: s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ _CONSTANT = 10 * EPS
 _CLOSE = 1e-6
 # Share of the weights below which products lose their digits.
 _LEAST_SHARE = 1e-250
+# With more classes than that, and than columns, this is the most entries of their columns.
+_MANY_CLASSES, _MOST_LABELS = 1000, 1 << 24
 # Entries that are hashed at a time.
 _HASH_ENTRIES = 1 << 20
 
@@ -51,7 +54,8 @@ class Table:
     X : array of shape (n, d)
         Dense; as they are, without ``clip``.
     labels : array of shape (n, c)
-        A column of 0 and 1 for each class or label, or the numbers.
+        A column of 0 and 1 for each class or label, or the numbers; of survival times a column of
+        events and one of times.
     weights : array of shape (n,)
         Sample weights.
     class_weight : array of shape (c,) or None
@@ -65,7 +69,7 @@ class Table:
     class_weight: Any
 
     @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any, proof: Proof) -> Table:
+    def from_arrays(cls, X: Any, y: Any, sample_weight: Any, proof: Proof) -> Table:
         """Read the data of a proof, and refuse other data than it is about."""
         statement = proof.statement
         statement.check()
@@ -82,7 +86,7 @@ class Table:
         if not np.all((weights >= 0) & (weights < np.inf)) or not weights.any():
             raise ValueError("sample_weight must hold finite weights of at least 0, not all 0.")
         kept = weights > 0
-        labels = _encoded(y[kept], statement.task)
+        labels = _encoded(y[kept], statement.task, d)
         if not np.isfinite(X).all() or not np.isfinite(labels).all():
             raise ValueError("X and y must hold finite numbers.")
         X, weights = X[kept], weights[kept]
@@ -97,8 +101,35 @@ class Table:
 
     @property
     def allowed(self) -> Index:
-        """The columns that are not excluded."""
-        return np.setdiff1d(np.arange(self.X.shape[1]), self.statement.exclude)
+        """The columns that are not excluded, and not in a group with one that is."""
+        statement = self.statement
+        barred = statement.columns_of(statement.units_of(statement.exclude))
+        return np.setdiff1d(np.arange(self.X.shape[1]), barred)
+
+    @property
+    def is_reduced(self) -> bool:
+        """Whether constant columns and copies add nothing and are no part of the pool."""
+        about = self.statement
+        return about.loss == "squared" and about.alpha == 0 and about.feature_groups is None
+
+    @cached_property
+    def scaled(self) -> Scaled:
+        """The columns centred and scaled."""
+        return Scaled.from_table(self)
+
+    @cached_property
+    def kinds(self) -> Index:
+        """For each unit, the first that it is a copy of, of those included first; -1 if constant.
+
+        Groups are no copies.
+        """
+        about = self.statement
+        if about.feature_groups is not None:
+            return np.arange(about.n_units)
+        include = np.array(about.include, dtype=np.intp)
+        order = np.concatenate([include, np.setdiff1d(self.allowed, include)])
+        same_scale = about.alpha > 0 and not about.standardize
+        return representatives(self.X, self.scaled.constant, order, same_scale=same_scale)
 
 
 def _matrix(X: Any) -> Array:
@@ -109,8 +140,8 @@ def _matrix(X: Any) -> Array:
     return X
 
 
-def _encoded(y: Array, task: str) -> Array:
-    """A column of 0 and 1 for each class or label, or the numbers."""
+def _encoded(y: Array, task: str, d: int) -> Array:
+    """A column of 0 and 1 for each class or label, or the numbers, beside d columns."""
     if task == "classification":
         try:
             classes = np.unique(y.ravel())
@@ -118,15 +149,31 @@ def _encoded(y: Array, task: str) -> Array:
             raise ValueError("y must hold class labels of one kind.") from None
         if y.ndim > 2 or y.size != len(y) or classes.size < 2:
             raise ValueError("y must be one column of at least two classes.")
+        if classes.size > max(_MANY_CLASSES, d) and y.size * classes.size > _MOST_LABELS:
+            raise ValueError(f"y has {classes.size:,} values: too many for classes.")
         return np.asarray(y.reshape(-1, 1) == classes, dtype=np.float64)
     try:
-        numbers = y.astype(np.float64)
+        names = y.dtype.names
+        numbers = y if names is None else np.column_stack([y[name] for name in names])
+        numbers = numbers.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError("y must hold numbers, which the proof is about.") from None
     numbers = numbers[:, None] if numbers.ndim == 1 else numbers
     if numbers.ndim != 2 or (task == "multilabel" and not np.isin(numbers, (0.0, 1.0)).all()):
         raise ValueError(f"y does not hold targets for {task}, which the proof is about.")
+    if task == "counts" and not numbers.min() >= 0:
+        raise ValueError("y must hold counts, of at least 0, which the proof is about.")
+    if task == "survival" and not _are_times(numbers):
+        raise ValueError("y must hold events and times of survival, which the proof is about.")
     return numbers
+
+
+def _are_times(numbers: Array) -> bool:
+    """Whether there is a column of events, 0 or 1 and not all 0, and one of positive times."""
+    if numbers.shape[1] != 2:
+        return False
+    events, times = numbers.T
+    return bool(np.isin(events, (0.0, 1.0)).all() and events.any() and np.all(times > 0))
 
 
 # ----------------------------------------------------------------------------------- the hash
@@ -183,19 +230,16 @@ def _compare(known: Array, found: Array, d: int) -> None:
         raise does_not_hold("its hash is not that of such a table")
     differs = known != found
     columns = np.flatnonzero(differs[:d]).tolist()
+    if not differs.any():
+        return
     if columns:
         shown = ", ".join(map(str, columns[:5])) + (", ..." if len(columns) > 5 else "")
-        what = f"column {shown} of X differs"
-        if len(columns) > 1:
-            what = f"columns {shown} of X differ"
-    elif differs[d:-2].any():
-        what = "y differs"
-    elif differs[-2]:
-        what = "sample_weight differs"
-    elif differs[-1]:
-        what = "its rows go together in another way"
+        many = len(columns) > 1
+        what = f"columns {shown} of X differ" if many else f"column {shown} of X differs"
+    elif differs[:-1].any():
+        what = "y differs" if differs[:-2].any() else "sample_weight differs"
     else:
-        return
+        what = "its rows go together in another way"
     raise OtherDataError(f"the proof is about other data: {what}.", columns)
 
 
@@ -245,7 +289,7 @@ class Scaled:
     trust: float
 
     @classmethod
-    def of(cls, table: Table) -> Scaled:
+    def from_table(cls, table: Table) -> Scaled:
         """The columns of a table."""
         statement, (n, d) = table.statement, table.X.shape
         weights = _weights(table)
@@ -366,11 +410,11 @@ def centred_targets(labels: Array, share: Array, *, centre: bool) -> tuple[Array
     return Y, float(np.linalg.norm(error)) + 4.0 * EPS * float(np.linalg.norm(Y)), exponent
 
 
-def representatives(X: Array, constant: Mask, order: Index) -> Index:
+def representatives(X: Array, constant: Mask, order: Index, *, same_scale: bool = False) -> Index:
     """For each column, the first of ``order`` that it is a copy of; -1 for constant columns.
 
-    Copies are equal up to sign and a power of two. Without a ridge, constant columns and copies
-    add nothing to a least squares fit.
+    Copies are equal up to sign and, without ``same_scale``, a power of two. Without a ridge,
+    constant columns and copies add nothing to a least squares fit.
     """
     mantissa, exponent = np.frexp(X)
     first: dict[bytes, int] = {}
@@ -379,6 +423,7 @@ def representatives(X: Array, constant: Mask, order: Index) -> Index:
         at = int(np.argmax(mantissa[:, j] != 0))
         # No negative zeros: they would not be equal as bytes.
         digits = mantissa[:, j] * np.sign(mantissa[at, j]) + 0.0
-        power = np.where(digits != 0, exponent[:, j] - exponent[at, j], 0)
+        unit = 0 if same_scale else exponent[at, j]
+        power = np.where(digits != 0, exponent[:, j] - unit, 0)
         stands[j] = first.setdefault(digits.tobytes() + power.tobytes(), j)
     return stands

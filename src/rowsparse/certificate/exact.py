@@ -5,13 +5,13 @@ integers z', w, y' times a unit each:
 
     z_ij = unit_j z'_ij,    omega_i = g w_i,    y_i = t y'_i,    v_j = (t / unit_j) v'_j
 
-In terms of v' the objective is g t^2 (t = 1 for the logistic loss) times that of the same problem
-for z', w and y', with the penalties
+In terms of v' the objective is g t^2 (t = 1 except for the squared loss) times that of the same
+problem for z', w and y', with the penalties
 
     c_j = alpha sum_i w_i z'_ij^2    (alpha sum_i w_i / unit_j^2 if columns are not standardised).
 
 Its squared loss needs rational numbers only. What has roots, exponentials or logarithms (``clip``
-and the logistic loss) is computed with balls: a ball contains the number that is meant, and its
+and other losses) is computed with balls: a ball contains the number that is meant, and its
 ends are bounds. Floats serve to guess, not to conclude, except as the ends of intervals, which are
 moved outwards after every operation.
 """
@@ -48,8 +48,12 @@ Point = dict[int, list[Fraction]]
 _MOST_CHOICES = 2**20
 # Bits of balls at first and at most, and the width of a bound, as a share of it, that is narrow.
 _BITS, _MOST_BITS, _NARROW = 128, 1024, Fraction(1, 10**12)
+# Lower ends of balls that are at most the least float count as zero.
+_LEAST = 2.0**-1074
 # Binary places of matrices that are rounded to integers.
 _PLACES = 128
+# Steps of Newton's method, for a fit and for an intercept, and halvings of a step.
+_STEPS, _BALANCING, _HALVINGS = 100, 8, 30
 
 
 def exact_bound(table: Table, proof: Proof) -> float:
@@ -60,20 +64,24 @@ def exact_bound(table: Table, proof: Proof) -> float:
     return _rounded(_computed(table, lambda problem: _bound(problem, proof)), -math.inf)
 
 
-def exact_objective(table: Table, support: Index) -> float:
-    """The objective of a choice of columns, rounded up."""
-    chosen = [int(j) for j in support]
-    return _rounded(_computed(table, lambda problem: problem.objective(chosen)), math.inf)
+def exact_objectives(table: Table, choices: Sequence[Index]) -> list[tuple[float, float]]:
+    """The objectives of choices of columns, rounded down and up."""
+
+    def ends(problem: _Problem) -> Array:
+        return np.array([problem.objective(list(map(int, S))) for S in choices], dtype=object)
+
+    found = _computed(table, ends)
+    return [(_rounded(low, -math.inf), _rounded(high, math.inf)) for low, high in found]
 
 
-def _computed(table: Table, compute: Callable[[_Problem], Fraction]) -> Fraction:
+def _computed(table: Table, compute: Callable[[_Problem], Any]) -> Any:
     """A result in the units of the data, with twice the bits until it is narrow."""
-    loss = _Squared if table.statement.loss == "squared" else _Logistic
-    balls = loss is _Logistic or table.statement.clip is not None
+    loss = _LOSSES[table.statement.loss]
+    balls = loss is not _Squared or table.statement.clip is not None
     if balls and flint is None:
         raise ImportError(
-            "The exact check of a logistic loss, or with clip, needs python-flint: "
-            'pip install "rowsparse[exact]".'
+            "The exact check of another loss than the squared one, or with clip, needs "
+            'python-flint: pip install "rowsparse[exact]".'
         )
     bits = _BITS
     while True:
@@ -125,7 +133,9 @@ def _float(x: Number, places: int = 0) -> float:
         return math.inf if top > 0 else -math.inf
 
 
-def _rounded(x: Fraction, towards: float) -> float:
+def _rounded(x: Fraction | float, towards: float) -> float:
+    if isinstance(x, float):
+        return x
     near = _float(x)
     if math.isfinite(near):
         wrong = Fraction(near) < x if towards > 0 else Fraction(near) > x
@@ -189,7 +199,7 @@ class _Column:
 
 
 class _Problem:
-    """The problem in integers or balls, but for the loss."""
+    """The problem in integers or balls, without the loss."""
 
     def __init__(self, table: Table, balls: bool, labels: Rows, label_unit: Fraction) -> None:
         self.table, self.statement, self.balls = table, table.statement, balls
@@ -199,6 +209,9 @@ class _Problem:
         self.unit = unit * label_unit**2
         self.width = Fraction(0)
         self._known: dict[int, _Column] = {}
+        # The kinds of units, and those of the units of choices that the bound is not about, sorted.
+        self._kinds: dict[Any, int] = {}
+        self.listed: set[tuple[int, ...]] = set()
 
     def number(self, x: float | Fraction) -> Number:
         top, bottom = x.as_integer_ratio()
@@ -262,10 +275,19 @@ class _Problem:
         top, bottom = _ratio(square)
         return (top.bit_length() - bottom.bit_length() - self.total.bit_length()) // 2
 
+    def columns(self, units: Sequence[int]) -> list[int]:
+        """The columns of units: of groups, if these are chosen."""
+        return self.statement.columns_of(units)
+
     def start(self) -> tuple[list[int], list[int], int]:
-        """The columns in all choices, the others of the pool, and how many of these to choose."""
+        """The units in all choices, the others of the pool, and how many of these to choose."""
+        if self.statement.feature_groups is not None:
+            groups = self.statement.units_of(self.statement.include)
+            gone = {*groups, *self.statement.units_of(self.statement.exclude)}
+            free = [g for g in range(self.statement.n_units) if g not in gone]
+            return groups, free, self.statement.k - len(groups)
         include, pool = self.statement.include, self.table.allowed.tolist()
-        if self.statement.loss == "squared" and self.statement.alpha == 0:
+        if self.is_reduced:
             first: dict[tuple[int, ...], int] = {}
             for j in [*include, *pool]:
                 if not self.column(j).constant:
@@ -275,12 +297,43 @@ class _Problem:
         places = min(self.statement.k - (len(include) - len(kept)), len(pool))
         return kept, [j for j in pool if j not in set(kept)], places - len(kept)
 
+    def kind(self, unit: int) -> int:
+        """A number for a unit, the same for columns that are copies of each other."""
+        if self.statement.feature_groups is not None:
+            return unit
+        column, alpha = self.column(unit), self.statement.alpha
+        scale = column.unit if alpha > 0 and not self.statement.standardize else None
+        return self._kinds.setdefault(None if column.constant else (column.key, scale), unit)
+
+    def set_listed(self, rows: list[list[int]]) -> None:
+        """Leave choices of units out of the bound, and those that differ from them by copies."""
+        kept, _, r = self.start()
+        for row in rows:
+            kinds = [self.kind(g) for g in row]
+            if self.is_reduced:
+                kinds = [*{self.kind(j) for j in row if not self.column(j).constant}]
+            if len(kinds) != len(kept) + r:
+                raise does_not_hold("it lists what is no choice of its pool")
+            self.listed.add(tuple(sorted(kinds)))
+
+    def is_listed(self, units: Sequence[int]) -> bool:
+        return bool(self.listed) and tuple(sorted(map(self.kind, units))) in self.listed
+
+    @property
+    def is_reduced(self) -> bool:
+        """Whether columns that add nothing are no part of the pool."""
+        about = self.statement
+        return about.loss == "squared" and about.alpha == 0 and about.feature_groups is None
+
     def settled(self, bound: Number) -> Fraction:
         """The lower end of a bound, or 0 if that is larger; notes how wide it is."""
-        if self.balls and not bound.is_finite():
-            self.width = Fraction(1)
+        low, high = _lower(bound), _upper(bound)
+        # A ball below zero, or none, may have an exponent beyond all integers.
+        if self.balls and not (bound.is_finite() and low > _LEAST):
+            if not high <= 0:
+                self.width = Fraction(1)
             return Fraction(0)
-        low, high = Fraction(*_ratio(_lower(bound))), Fraction(*_ratio(_upper(bound)))
+        low, high = Fraction(*_ratio(low)), Fraction(*_ratio(high))
         if high > 0:
             self.width = max(self.width, 1 - low / high)
         return max(low, Fraction(0))
@@ -324,12 +377,12 @@ class _Problem:
             self.width = Fraction(1)
         return self.number(0) if square == 0 else large
 
-    # Of each loss: the bound of a dual point before any score is subtracted, and the scores; the
-    # lesser of `best` and (at most) the least objective of a set of choices; at least the
-    # objective of a choice.
+    # Of each loss: the bound of a dual point before any score is subtracted, and the scores of
+    # columns; the lesser of `best` and (at most) the least objective of a set of choices of units;
+    # what the objective of a choice of columns is at least, and at most.
     inequality: Callable[[Point, Sequence[int]], tuple[Number, dict[int, Number]]]
-    least: Callable[[list[int], list[int], int, Fraction], Fraction]
-    objective: Callable[[list[int]], Fraction]
+    least: Callable[[list[int], list[int], int, Fraction | float], Fraction | float]
+    objective: Callable[[list[int]], tuple[Fraction, Fraction | float]]
 
 
 # ----------------------------------------------------------------------------------- the steps
@@ -346,15 +399,23 @@ def _named(columns: Any, among: Iterable[int]) -> list[int]:
     return names
 
 
-def _bound(problem: _Problem, proof: Proof) -> Fraction:
+def _bound(problem: _Problem, proof: Proof) -> Fraction | float:
     """The least bound of all steps."""
     kept, free, r = problem.start()
-    pool = {*kept, *free}
+    pool, most_left = {*problem.columns(kept + free)}, 2
+    if problem.statement.feature_groups is not None:
+        most_left = 1
     if proof.diagonal is not None:
         if not isinstance(problem, _Squared):
             raise does_not_hold("it has a diagonal, and its loss is not the squared one")
         problem.set_diagonal(np.asarray(proof.diagonal), sorted(pool))
-    best = problem.settled(problem.inequality({}, [])[0])
+    best: Fraction | float = problem.settled(problem.inequality({}, [])[0])
+    has_places = True
+    if proof.listed is not None:
+        problem.set_listed(proof.listed.tolist())
+        best = math.inf
+        about = problem.statement
+        has_places = about.feature_groups is not None or len(about.include) + r == about.k
     stack = [(kept, free, r)]
     for step in proof.steps:
         if not stack:
@@ -364,19 +425,28 @@ def _bound(problem: _Problem, proof: Proof) -> Fraction:
         if step.kind == Kind.OPEN:
             best = Fraction(0)
         elif step.kind in (Kind.LAST, Kind.ALL):
-            if step.kind == Kind.LAST and (proof.statement.loss != "squared" or r not in (1, 2)):
+            squared = proof.statement.loss == "squared"
+            if step.kind == Kind.LAST and not (squared and 1 <= r <= most_left):
                 raise does_not_hold("a LAST step has a set of choices of another kind")
             if step.kind == Kind.ALL and math.comb(len(free), r) > _MOST_CHOICES:
                 raise does_not_hold("an ALL step has too many choices")
             best = problem.least(kept, free, r, best)
-        elif step.kind == Kind.SPLIT:
+        elif step.kind in (Kind.SPLIT, Kind.EXCHANGE):
             (j,) = _named([step.feature], free)
-            rest = [i for i in free if i != j]
-            parts = [(kept, rest, r), ([*kept, j], rest, r - 1)]
+            rest, copies = [i for i in free if i != j], []
+            if step.kind == Kind.EXCHANGE:
+                copies = _named(step.out, rest)
+                if any(problem.kind(i) != problem.kind(j) for i in copies):
+                    raise does_not_hold("it exchanges columns that are no copies")
+            without = [i for i in rest if i not in copies]
+            parts = [(kept, without, r), ([*kept, j], rest, r - 1)]
         elif step.kind in (Kind.BOUND, Kind.SCREEN):
             V = None if step.dual is None else problem.point(step.dual, pool)
-            scored = (problem.number(0), {}) if V is None else problem.inequality(V, kept + free)
-            bounds = _Bounds(*scored, kept, free, r)
+            base, q = problem.number(0), dict.fromkeys(kept + free, problem.number(0))
+            if V is not None:
+                base, scores = problem.inequality(V, problem.columns(kept + free))
+                q = {g: sum(scores[j] for j in problem.columns([g])) for g in q}
+            bounds = _Bounds(base, q, kept, free, r)
             if step.kind == Kind.BOUND:
                 best = min(best, problem.settled(bounds.of_all()))
                 continue
@@ -390,7 +460,8 @@ def _bound(problem: _Problem, proof: Proof) -> Fraction:
         stack += [part for part in parts if 0 <= part[2] <= len(part[1])]
     if stack:
         raise does_not_hold("its steps leave choices without a bound")
-    return best
+    # Choices that differ only in columns that add nothing are not known from the pool.
+    return best if has_places else Fraction(0)
 
 
 class _Bounds:
@@ -403,7 +474,7 @@ class _Bounds:
     def __init__(
         self, base: Number, q: dict[int, Number], kept: list[int], free: list[int], r: int
     ) -> None:
-        self.q, self.r = q or dict.fromkeys(kept + free, 0), r
+        self.q, self.r = q, r
         self.base = base - sum(self.q[j] for j in kept)
         self.order = sorted(free, key=lambda j: _upper(self.q[j]), reverse=True)
 
@@ -481,10 +552,9 @@ class _Squared(_Problem):
             M[i][i] = self.column(j).entry
         return M
 
-    def objective(self, chosen: list[int]) -> Fraction:
+    def objective(self, chosen: list[int]) -> tuple[Fraction, Fraction | float]:
         value = self.value(chosen)
-        self.settled(value)
-        return Fraction(*_ratio(_upper(value)))
+        return self.settled(value), Fraction(*_ratio(_upper(value)))
 
     def value(self, chosen: list[int]) -> Number:
         """The objective of a choice, by elimination."""
@@ -516,20 +586,46 @@ class _Squared(_Problem):
         low = floors(M)
         return low, -floors([[-x for x in row] for row in M]) if self.balls else low + 1
 
-    def least(self, kept: list[int], free: list[int], r: int, best: Fraction) -> Fraction:
+    def least(
+        self, kept: list[int], free: list[int], r: int, best: Fraction | float
+    ) -> Fraction | float:
         if r == 0:
-            return min(best, self.settled(self.value(kept)))
+            if self.is_listed(kept):
+                return best
+            return min(best, self.settled(self.value(self.columns(kept))))
         places = -self.total.bit_length() - 2 * self.T_size
-        box = _Box.of(*self.scaled(self.gram(kept + free), kept + free))
-        rest = _Box.of(_floor(self.T, places + _PLACES), -_floor(-self.T, places + _PLACES))
-        for _ in kept:
+        columns = self.columns(kept + free)
+        box = _Box.from_integers(*self.scaled(self.gram(columns), columns))
+        rest = _Box.from_integers(
+            _floor(self.T, places + _PLACES), -_floor(-self.T, places + _PLACES)
+        )
+        for _ in self.columns(kept):
             box, rest = _eliminated(box, rest, 0)
-        for lows, chosen in _objectives(box, rest, np.array(free), r):
+        if self.statement.feature_groups is None:
+            tried = _objectives(box, rest, np.array(free), r)
+        else:
+            tried = self._of_groups(box, rest, free, r)
+        for lows, chosen in tried:
             for at in np.argsort(lows):
                 if lows[at] >= _rounded(best * Fraction(2) ** places, math.inf):
                     break
-                best = min(best, self.settled(self.value([*kept, *chosen[at].tolist()])))
+                units = [*kept, *chosen[at].tolist()]
+                if not self.is_listed(units):
+                    best = min(best, self.settled(self.value(self.columns(units))))
         return best
+
+    def _of_groups(
+        self, box: _Box, rest: _Box, free: list[int], r: int
+    ) -> Iterator[tuple[Array, Index]]:
+        """As :func:`_objectives`, of choices of groups: their columns one after the other."""
+        place = {j: at for at, j in enumerate(self.columns(free))}
+        labels = range(len(place), len(place) + len(self.labels))
+        for chosen in combinations(free, r):
+            at = [place[j] for j in self.columns(chosen)]
+            part, left = box[np.ix_(at, [*at, *labels])], rest
+            for _ in at:
+                part, left = _eliminated(part, left, 0)
+            yield left.low[None], np.array([chosen])
 
 
 def _is_semidefinite(low: Array, high: Array) -> bool:
@@ -559,7 +655,7 @@ class _Box:
     high: Array
 
     @classmethod
-    def of(cls, low: Any, high: Any) -> _Box:
+    def from_integers(cls, low: Any, high: Any) -> _Box:
         """Integers divided by 2^_PLACES."""
         return cls._around(*(np.ldexp(np.asarray(end, float), -_PLACES) for end in (low, high)))
 
@@ -630,111 +726,165 @@ def _objectives(box: _Box, rest: _Box, free: Index, r: int) -> Iterator[tuple[Ar
     yield (rest - both / determinant).low, free[np.column_stack((one, two))]
 
 
-# --------------------------------------------------------------------------- the logistic loss
-class _Logistic(_Problem):
+# ----------------------------------------------------------------------- losses with a curvature
+class _Curved(_Problem):
+    """A loss by its gradient, the weights times p - t for labels t and some p of predictions.
+
+    In floats, arrays have a row for each label.
+    """
+
     def __init__(self, table: Table, balls: bool) -> None:
-        labels = table.labels
-        if table.statement.task == "classification" and labels.shape[1] == 2:
-            labels = labels[:, 1:]
-        if table.statement.fit_intercept:
-            labels = labels[:, (labels != labels[0]).any(axis=0)]
-        super().__init__(table, balls, labels.T.astype(int).tolist(), Fraction(1))
+        super().__init__(table, balls, [], Fraction(1))
+        self.intercept = self.statement.fit_intercept and self.statement.loss != "cox"
         # For guesses: weights of sum about 1, and columns of about that length.
         self._w = np.array([_float(w, -self.total.bit_length()) for w in self.weights])
         self._z: dict[int, Array] = {}
+        self._labels = np.ascontiguousarray(self._targets(table.labels).T)
+        self.labels = [list(map(self.number, row)) for row in self._labels.tolist()]
+        self._large: Number = None
+
+    # Of each loss, for one label: feasible p of predictions and what they prove; the value of
+    # predictions; Z H Z' for rows Z and the second derivatives H, from predictions and p.
+    proven: Callable[[list[Number], int], tuple[list[Number], list[Number], Number]]
+    loss: Callable[[list[Number], int], Number]
+    bend: Callable[[Rows, list[Number], list[Number]], Rows]
+    # In floats, of all labels: the values, the gradients in predictions and these products.
+    _values: Callable[[Array], Array]
+    _derivatives: Callable[[Array, Array], tuple[Array, Array]]
+
+    def _null(self) -> Array:
+        """Intercepts to begin a guess with."""
+        return np.zeros(len(self._labels))
+
+    def _targets(self, labels: Array) -> Array:
+        """The labels t, a column each."""
+        if self.statement.task == "classification" and labels.shape[1] == 2:
+            labels = labels[:, 1:]
+        return labels[:, (labels != labels[0]).any(axis=0)] if self.intercept else labels
 
     def inequality(self, V: Point, columns: Sequence[int]) -> tuple[Number, dict[int, Number]]:
+        base, slopes, _, _ = self._dual(V, columns)
+        return base, self._scores(columns, slopes)
+
+    def _scores(self, columns: Sequence[int], slopes: Rows) -> dict[int, Number]:
+        if self._large is None:
+            # No point proves more than the objective of choosing nothing.
+            self._large = 2 * self._dual({}, [])[0].upper() + 1
+        large = self._large
+        scored = zip(columns, slopes, strict=True)
+        return {j: self.score(u, 2 * self.column(j).penalty, large) for j, u in scored}
+
+    def _dual(self, V: Point, columns: Sequence[int]) -> tuple[Number, Rows, Rows, Rows]:
+        """What the p prove, the slopes of columns, and for each label the p and predictions."""
         fitted, _, factor = self.fitted(V)
-        p = [
-            self.probabilities([flint.arb(x) / factor for x in row], labels)
-            for row, labels in zip(fitted, self.labels, strict=True)
-        ]
-        base = self.number(0) + sum(self.sum(list(map(_entropy, row))) for row in p)
+        logits = [[flint.arb(x) / factor for x in row] for row in fitted]
+        points = [self.proven(row, l) for l, row in enumerate(logits)]
         residuals = [
-            [x - t for x, t in zip(*rows, strict=True)] for rows in zip(p, self.labels, strict=True)
+            [x - t for x, t in zip(p, labels, strict=True)]
+            for (_, p, _), labels in zip(points, self.labels, strict=True)
         ]
-        slopes = zip(columns, self.slopes(residuals, columns), strict=True)
-        large = self.number(len(self.labels) * self.total + 1)
-        return base, {j: self.score(u, 2 * self.column(j).penalty, large) for j, u in slopes}
+        base = self.number(0) + sum(value for _, _, value in points)
+        rows, p = [row for row, _, _ in points], [p for _, p, _ in points]
+        return base, self.slopes(residuals, columns), p, rows
 
-    def probabilities(self, fitted: list[Number], labels: list[int]) -> list[Number]:
-        """The p of the inequality. With an intercept, those of a guess are mixed with a constant:
-
-        (1 - e) p + e a has the right sum for a = (sum w t - (1 - e) sum w p) / (e sum w).
-        """
-        if not self.statement.fit_intercept:
-            return list(map(_logistic, fitted))
-        target = self.sum(labels)
-        intercept = self._intercept(np.array([_float(x) for x in fitted]), target / self.total)
-        p = [_logistic(x + intercept) for x in fitted]
-        # A step of Newton's method, because the guess has the accuracy of floats only.
-        step = (target - self.sum(p)) / self.sum([x * (1 - x) for x in p])
-        if step.is_finite():
-            p = [_logistic(x + intercept + step.mid()) for x in fitted]
-        off = (target - self.sum(p)) / min(target, self.total - target)
-        for share in (max(2 * abs(off).upper(), flint.arb(2) ** -80).upper(), flint.arb(1)):
-            constant = (target - (1 - share) * self.sum(p)) / (share * self.total)
-            if share <= 1 and constant >= 0 and constant <= 1:
-                break
-        return [(1 - share) * x + share * constant for x in p]
-
-    def _intercept(self, fitted: Array, mean: float) -> float:
-        """About the intercept for which the weighted mean of p is that of the labels."""
-        middle = math.log(mean / (1 - mean)) if 0 < mean < 1 else 0.0
-        low, high = middle - fitted.max(), middle - fitted.min()
-        at = low + (high - low) / 2
-        for _ in range(100):
-            p = 0.5 + 0.5 * np.tanh((fitted + at) / 2)
-            off = self._w @ p - mean * self._w.sum()
-            low, high = (low, at) if off > 0 else (at, high)
-            step = off / (self._w @ (p * (1 - p)))
-            if not abs(step) > 1e-15 * max(abs(at), 1.0):
-                break
-            at = at - step if low < at - step < high else low + (high - low) / 2
-        return float(at) if math.isfinite(at) else 0.0
-
-    def least(self, kept: list[int], free: list[int], r: int, best: Fraction) -> Fraction:
+    def least(
+        self, kept: list[int], free: list[int], r: int, best: Fraction | float
+    ) -> Fraction | float:
         for more in combinations(free, r):
-            chosen = [*kept, *more]
-            base, q = self.inequality(self.fit(chosen)[0], chosen)
-            best = min(best, self.settled(base - sum(q.values())))
+            if self.is_listed([*kept, *more]):
+                continue
+            enough = flint.arb(best) if isinstance(best, float) else self.number(best)
+            fit = self.fit(self.columns([*kept, *more]), enough)
+            best = min(best, self.settled(fit.bound))
         return best
 
-    def objective(self, chosen: list[int]) -> Fraction:
-        V, intercepts = self.fit(chosen)
-        fitted, _, factor = self.fitted(V)
-        value = self.number(0)
-        for row, labels, b in zip(fitted, self.labels, intercepts, strict=True):
-            f = [flint.arb(x) / factor + b for x in row]
-            value += self.sum(
-                [(-abs(x)).exp().log1p() + x.max(0) - t * x for x, t in zip(f, labels, strict=True)]
-            )
-        for j, row in V.items():
+    def objective(self, chosen: list[int]) -> tuple[Fraction, Fraction | float]:
+        fit, value = self.fit(chosen, flint.arb(math.inf)), self.number(0)
+        value += sum(self.loss(row, l) for l, row in enumerate(fit.logits))
+        for j, row in fit.V.items():
             value += self.column(j).penalty * self.number(sum(v * v for v in row)) / 2
         self.settled(value)
-        return Fraction(*_ratio(_upper(value)))
+        high = _upper(value)
+        return self.settled(fit.bound), Fraction(*_ratio(high)) if high.is_finite() else math.inf
 
-    def fit(self, chosen: list[int]) -> tuple[Point, list[float]]:
-        """About the best coefficients and intercepts, by Newton's method in floats."""
+    def fit(self, chosen: list[int], enough: Number) -> _Fit:
+        """Nearly the best coefficients of a choice, unless its bound is ``enough`` already.
+
+        A guess is mended by Newton's method in balls. A step is halved until the gap is less: the
+        gap is a squared norm of the gradient, which short steps of Newton's method make shorter.
+        """
+        fit = self._fit(chosen, self._guess(chosen))
+        for _ in range(_STEPS):
+            if fit.bound >= enough or not fit.gap > fit.bound * flint.arb(2) ** -60:
+                break
+            step = self._newton(fit)
+            for halving in range(_HALVINGS if step else 0):
+                pairs = ((j, zip(fit.V[j], step[j], strict=True)) for j in chosen)
+                V = {j: [v - d / 2**halving for v, d in rows] for j, rows in pairs}
+                there = self._fit(chosen, V)
+                if there.gap < fit.gap:
+                    fit = there
+                    break
+            else:
+                break
+        return fit
+
+    def _fit(self, chosen: list[int], V: Point) -> _Fit:
+        base, slopes, p, logits = self._dual(V, chosen)
+        penalties = [self.column(j).penalty for j in chosen]
+        gradient, gap = [], self.number(0)
+        for j, u, c in zip(chosen, slopes, penalties, strict=True):
+            gradient.append([x + c * self.number(v) for x, v in zip(u, V[j], strict=True)])
+            gap += sum(x * x for x in gradient[-1]) / (2 * c)
+        bound = base - sum(self._scores(chosen, slopes).values())
+        return _Fit(V, p, logits, gradient, bound, gap)
+
+    def _newton(self, fit: _Fit) -> Point:
+        """About a step of Newton's method; none if its equations have no solution."""
+        sizes = [flint.arb(2) ** -self.column(j).size for j in fit.V]
+        rows = [[x * s for x in self.column(j).z] for j, s in zip(fit.V, sizes, strict=True)]
+        if self.intercept:
+            rows.append([flint.arb(1)] * len(self.weights))
+        step: Point = {j: [] for j in fit.V}
+        for l, (logits, p) in enumerate(zip(fit.logits, fit.p, strict=True)):
+            H, g = self.bend(rows, logits, p), [[flint.arb(0)] for _ in rows]
+            for i, (j, s) in enumerate(zip(fit.V, sizes, strict=True)):
+                H[i][i] += self.column(j).penalty * s * s
+                g[i][0] = fit.gradient[i][l] * s
+            try:
+                solved = flint.arb_mat(H).mid().solve(flint.arb_mat(g).mid(), algorithm="approx")
+            except ZeroDivisionError:
+                return {}
+            for i, (j, s) in enumerate(zip(fit.V, sizes, strict=True)):
+                if not solved[i, 0].is_finite():
+                    return {}
+                step[j].append(Fraction(*_ratio(solved[i, 0] * s)))
+        return step
+
+    def _guess(self, chosen: list[int]) -> Point:
+        """About the best coefficients, by Newton's method in floats."""
         shift = self.total.bit_length()
         columns = [self.column(j) for j in chosen]
-        intercept = float(self.statement.fit_intercept)
+        intercept = float(self.intercept)
         Z = np.array([*map(self._floats, chosen), np.full(len(self._w), intercept)]).T
         c = np.array([*(_float(x.penalty, -2 * x.size - shift) for x in columns), 1 - intercept])
-        T = np.array(self.labels, dtype=float).reshape(-1, len(self._w))
 
         def values(V: Array) -> Array:
-            f = V @ Z.T
-            return (np.logaddexp(0, f) - T * f) @ self._w + (V * V) @ c / 2
+            return self._values(V @ Z.T) + (V * V) @ c / 2
 
-        V = np.zeros((len(T), len(c)))
-        for _ in range(100):
-            p = 0.5 + 0.5 * np.tanh(V @ Z.T / 2)
-            slope = (self._w * (p - T)) @ Z + c * V
+        V = np.zeros((len(self._labels), len(c)))
+        V[:, -1] = self._null() if self.intercept else 0.0
+        for _ in range(_STEPS):
+            gradient, H = self._derivatives(V @ Z.T, Z)
+            slope, H = gradient @ Z + c * V, H + np.diag(c)
+            scale = np.sqrt(np.maximum(np.einsum("lii->li", H), 1e-300))
             # The last term, far less than the others in general, is for singular matrices.
-            curvature = Z.T @ ((self._w * p * (1 - p))[:, :, None] * Z) + np.diag(c + 1e-15)
-            step = np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
-            for _ in range(30):
+            H = H / scale[:, :, None] / scale[:, None, :] + 1e-15 * np.eye(len(c))
+            try:
+                step = np.linalg.solve(H, (slope / scale)[:, :, None])[:, :, 0] / scale
+            except np.linalg.LinAlgError:
+                break
+            for _ in range(_HALVINGS):
                 better = values(V - step) <= values(V) * (1 + 1e-15)
                 if better.all():
                     break
@@ -746,13 +896,246 @@ class _Logistic(_Problem):
             [Fraction(v) / Fraction(2) ** column.size for v in row]
             for row, column in zip(V.T.tolist(), columns, strict=False)
         ]
-        return dict(zip(chosen, rows, strict=True)), V[:, -1].tolist()
+        return dict(zip(chosen, rows, strict=True))
+
+    def squares(self, rows: Rows, h: list[Number]) -> Rows:
+        """Z diag(w h) Z' for rows Z."""
+        scaled = [w * x for w, x in zip(self.weights, h, strict=True)]
+        weighted = [[x * a for x, a in zip(row, scaled, strict=True)] for row in rows]
+        return _product(weighted, _transposed(rows), balls=True)
 
     def _floats(self, j: int) -> Array:
         if j not in self._z:
             column = self.column(j)
             self._z[j] = np.array([_float(x, -column.size) for x in column.z])
         return self._z[j]
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Coefficients of a choice, the p and logits of each label, and the gradient of each column.
+
+    The gap is that of the objective at V to the bound of V: with the gradient g, it is
+    sum_j ||g_j||^2 / (2 c_j).
+    """
+
+    V: Point
+    p: Rows
+    logits: Rows
+    gradient: Rows
+    bound: Number
+    gap: Number
+
+
+class _Logistic(_Curved):
+    def proven(self, logits: list[Number], l: int) -> tuple[list[Number], list[Number], Number]:
+        """Logits with an intercept, the probabilities, and the sum of their entropies."""
+        if self.intercept:
+            logits = self._shifted(logits, l)
+        p = list(map(_logistic, logits))
+        if self.intercept:
+            p = self._balanced(p, self.labels[l])
+        return logits, p, self.sum(list(map(_entropy, p)))
+
+    def loss(self, logits: list[Number], l: int) -> Number:
+        pairs = zip(logits, self.labels[l], strict=True)
+        return self.sum([(-abs(x)).exp().log1p() + x.max(0) - t * x for x, t in pairs])
+
+    def bend(self, rows: Rows, logits: list[Number], p: list[Number]) -> Rows:
+        return self.squares(rows, [x * (1 - x) for x in p])
+
+    def _values(self, F: Array) -> Array:
+        return np.asarray(np.logaddexp(0, (1.0 - 2.0 * self._labels) * F) @ self._w)
+
+    def _derivatives(self, F: Array, Z: Array) -> tuple[Array, Array]:
+        sign = 1.0 - 2.0 * self._labels
+        miss = _misses(sign * F)
+        return self._w * sign * miss, Z.T @ ((self._w * miss * (1 - miss))[:, :, None] * Z)
+
+    def _shifted(self, logits: list[Number], l: int) -> list[Number]:
+        """Logits with about the intercept that makes the sum of p that of the labels."""
+        at = self._intercept(np.array([_float(x) for x in logits]), self._labels[l])
+        logits, target = [x + at for x in logits], self.sum(self.labels[l])
+        # Newton's method, because the guess has the accuracy of floats only.
+        for _ in range(_BALANCING):
+            p = list(map(_logistic, logits))
+            off = target - self.sum(p)
+            step = off / self.sum([x * (1 - x) for x in p])
+            if off.contains(0) or not step.is_finite():
+                break
+            logits = [x + step.mid() for x in logits]
+        return logits
+
+    def _balanced(self, p: list[Number], labels: list[Number]) -> list[Number]:
+        """These p mixed with a constant, so that their sum is exactly that of the labels.
+
+        (1 - e) p + e a has the right sum for a = (sum w t - (1 - e) sum w p) / (e sum w).
+        """
+        target, found = self.sum(labels), self.sum(p)
+        least = (2 * abs(target - found) / min(target, self.total - target)).upper()
+        for share in (max(least, flint.arb(2) ** -flint.ctx.prec), flint.arb(1)):
+            constant = (target - (1 - share) * found) / (share * self.total)
+            if share <= 1 and constant >= 0 and constant <= 1:
+                break
+        return [(1 - share) * x + share * constant for x in p]
+
+    def _intercept(self, logits: Array, labels: Array) -> float:
+        """About the intercept for which the weighted mean of p is that of the labels."""
+        sign, mean = 1.0 - 2.0 * labels, self._w @ labels / self._w.sum()
+        middle = math.log(mean / (1 - mean)) if 0 < mean < 1 else 0.0
+        low, high = middle - logits.max(), middle - logits.min()
+        at = low + (high - low) / 2
+        for _ in range(100):
+            miss = _misses(sign * (logits + at))
+            off = self._w @ (sign * miss)
+            low, high = (low, at) if off > 0 else (at, high)
+            step = off / (self._w @ (miss * (1 - miss)))
+            if not abs(step) > 1e-15 * max(abs(at), 1.0):
+                break
+            at = at - step if low < at - step < high else low + (high - low) / 2
+        return float(at) if math.isfinite(at) else 0.0
+
+
+class _Poisson(_Curved):
+    def proven(self, logits: list[Number], l: int) -> tuple[list[Number], list[Number], Number]:
+        """The logarithms of means, with an intercept that makes their sum right, and the means.
+
+        Both are balls around numbers for which it is exactly right.
+        """
+        if self.intercept:
+            target, found = self.sum(self.labels[l]), self.sum([x.exp() for x in logits])
+            at = (target / found).log()
+            logits = [x + at for x in logits]
+        means = [x.exp() for x in logits]
+        pairs = zip(means, logits, strict=True)
+        return logits, means, self.sum([v - v * x for v, x in pairs]) + self._own(l)
+
+    def loss(self, logits: list[Number], l: int) -> Number:
+        pairs = zip(logits, self.labels[l], strict=True)
+        return self.sum([x.exp() - t * x for x, t in pairs]) + self._own(l)
+
+    def bend(self, rows: Rows, logits: list[Number], p: list[Number]) -> Rows:
+        return self.squares(rows, p)
+
+    def _own(self, l: int) -> Number:
+        """The sum of t log t - t."""
+        return self.sum([t * t.log() - t if t > 0 else t for t in self.labels[l]])
+
+    def _values(self, F: Array) -> Array:
+        positive = self._labels > 0
+        x = F - np.log(np.where(positive, self._labels, 1.0))
+        return np.where(positive, self._labels * (np.expm1(x) - x), np.exp(x)) @ self._w
+
+    def _derivatives(self, F: Array, Z: Array) -> tuple[Array, Array]:
+        means = np.exp(F)
+        return self._w * (means - self._labels), Z.T @ ((self._w * means)[:, :, None] * Z)
+
+    def _null(self) -> Array:
+        return np.log(self._labels @ self._w / self._w.sum())
+
+
+class _Cox(_Curved):
+    """The labels are 1 for events; w p is the sum of d times the share in the risk of each event.
+
+    Its events are tuples: how many samples are at risk, of those sorted by time, the latest first,
+    and the weight d of the events at that time.
+    """
+
+    def _targets(self, labels: Array) -> Array:
+        events, times = labels.T.tolist()
+        self._order = sorted(range(len(times)), key=lambda i: -times[i])
+        deaths: dict[float, list[int]] = {}
+        for i in self._order:
+            if events[i]:
+                deaths.setdefault(times[i], []).append(i)
+        at_risk = {time: sum(other >= time for other in times) for time in deaths}
+        self._events = [(at_risk[t], sum(self.weights[i] for i in deaths[t])) for t in deaths]
+        matters = any(len(deaths[time]) < at_risk[time] for time in deaths)
+        return labels[:, :1] if matters else labels[:, :0]
+
+    def _sums(self, values: Any) -> list[Any]:
+        """The sums over those at risk at each event."""
+        sums, total, done = [], 0 * values[0], 0
+        for end, _ in self._events:
+            for i in self._order[done:end]:
+                total = total + values[i]
+            sums.append(total)
+            done = end
+        return sums
+
+    def _shared(self, rates: Any) -> list[Any]:
+        """For each sample, the sum of a number of each event at which it was at risk."""
+        found: list[Any] = [0 * rates[0]] * len(self._order)
+        total, begin = 0 * rates[0], [0, *(end for end, _ in self._events)]
+        for t in reversed(range(len(self._events))):
+            total = total + rates[t]
+            for i in self._order[begin[t] : begin[t + 1]]:
+                found[i] = total
+        return found
+
+    def _risks(self, logits: list[Number]) -> tuple[list[Number], list[Number]]:
+        """w exp(logit), and its sums over those at risk."""
+        sizes = [w * x.exp() for w, x in zip(self.weights, logits, strict=True)]
+        return sizes, self._sums(sizes)
+
+    def proven(self, logits: list[Number], l: int) -> tuple[list[Number], list[Number], Number]:
+        """The predictions, p, and what the shares of these predictions prove."""
+        sums = self._risks(logits)[1]
+        rates = [d / total for (_, d), total in zip(self._events, sums, strict=True)]
+        pairs = zip(self._shared(rates), logits, strict=True)
+        p = [rate * x.exp() for rate, x in pairs]
+        moved = self.sum([x * y for x, y in zip(p, logits, strict=True)])
+        return logits, p, self._logs(sums) - moved
+
+    def _logs(self, sums: list[Number]) -> Number:
+        pairs = zip(self._events, sums, strict=True)
+        return self.number(0) + sum(d * (total / d).log() for (_, d), total in pairs)
+
+    def loss(self, logits: list[Number], l: int) -> Number:
+        moved = self.sum([t * x for t, x in zip(self.labels[l], logits, strict=True)])
+        return self._logs(self._risks(logits)[1]) - moved
+
+    def bend(self, rows: Rows, logits: list[Number], p: list[Number]) -> Rows:
+        H, (sizes, sums) = self.squares(rows, p), self._risks(logits)
+        weighted = [[x * a for x, a in zip(row, sizes, strict=True)] for row in rows]
+        means = [
+            [x / total for x, total in zip(self._sums(row), sums, strict=True)] for row in weighted
+        ]
+        scaled = [[d * x for (_, d), x in zip(self._events, row, strict=True)] for row in means]
+        outer = _product(scaled, _transposed(means), balls=True)
+        pairs = zip(H, outer, strict=True)
+        return [[x - y for x, y in zip(*both, strict=True)] for both in pairs]
+
+    def _float_risks(self, F: Array) -> tuple[Array, Array, Array]:
+        """In floats: w exp(f) up to a factor, its sums over those at risk, and the weights d."""
+        sizes = self._w * np.exp(F - F.max(axis=-1, keepdims=True))
+        d = np.array([_float(d, -self.total.bit_length()) for _, d in self._events])
+        return sizes, np.array(self._sums(sizes.T)).T, d
+
+    def _values(self, F: Array) -> Array:
+        _, sums, d = self._float_risks(F)
+        return np.log(sums / d) @ d - ((F - F.max(axis=-1, keepdims=True)) * self._labels) @ self._w
+
+    def _derivatives(self, F: Array, Z: Array) -> tuple[Array, Array]:
+        sizes, sums, d = self._float_risks(F)
+        expected = sizes * np.array(self._shared((d / sums).T)).T
+        weighted = (sizes[:, :, None] * Z).swapaxes(0, 1)
+        means = np.array(self._sums(weighted)).swapaxes(0, 1) / sums[:, :, None]
+        H = Z.T @ (expected[:, :, None] * Z) - (means * d[:, None]).swapaxes(1, 2) @ means
+        return expected - self._w * self._labels, H
+
+
+_LOSSES: dict[str, type[_Squared | _Curved]] = {
+    "squared": _Squared,
+    "logistic": _Logistic,
+    "poisson": _Poisson,
+    "cox": _Cox,
+}
+
+
+def _misses(x: Array) -> Array:
+    """1 / (1 + exp(-x)), accurate where it is small."""
+    return np.asarray(np.exp(-np.logaddexp(0, -x)))
 
 
 def _logistic(x: Number) -> Number:

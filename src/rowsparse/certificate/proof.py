@@ -22,10 +22,18 @@ from rowsparse._npz import read_npz
 
 # The largest float.
 _MOST = float(np.finfo(np.float64).max)
-FORMAT, VERSION = "rowsparse proof", 2
-LOSSES = ("squared", "logistic")
-TASKS = ("classification", "multilabel", "regression")
-# The arrays of a file besides "header" and "diagonal": for each its kinds of numbers and its axes.
+FORMAT, VERSION = "rowsparse proof", 6
+# Those that are read. Version 2 has no groups, 3 no counts, 4 no lists, 5 no survival times.
+_READ = (2, 3, 4, 5, 6)
+# Of each task what its targets are, in words, and the losses for them.
+TASKS = {
+    "classification": ("classes", ("squared", "logistic")),
+    "multilabel": ("labels", ("squared", "logistic")),
+    "regression": ("numbers", ("squared",)),
+    "counts": ("counts", ("poisson",)),
+    "survival": ("survival times", ("cox",)),
+}
+# The arrays of a file besides "header": for each its kinds of numbers and its axes.
 _ARRAYS = {
     "support": ("iu", 1),
     "data_hash": ("u", 1),
@@ -40,6 +48,7 @@ _ARRAYS = {
     "fixed_sizes": ("i", 1),
     "fixed": ("i", 1),
 }
+_OPTIONAL = {"diagonal": ("f", 1), "listed": ("iu", 2)}
 
 
 # ------------------------------------------------------------------------------ the statement
@@ -55,19 +64,25 @@ class Statement:
         Number of columns to choose.
     alpha : float
         The ridge is alpha times the sum of the weights of the samples.
-    loss : {"squared", "logistic"}
+    loss : {"squared", "logistic", "poisson", "cox"}
         The loss.
-    task : {"classification", "multilabel", "regression"}
+    task : {"classification", "multilabel", "regression", "counts", "survival"}
         What y holds.
     standardize, fit_intercept : bool
-        As in :class:`rowsparse.TopK`.
+        As in :class:`rowsparse.TopK`; the Cox loss has no intercept in any case.
     class_weight : None, "balanced" or list of float
         One weight per class, in the order of the classes.
     include, exclude : list of int
-        Columns that must and must not be chosen.
+        Columns that must and must not be chosen; with groups, they stand for theirs.
     clip : float or None
         Values further than this many standard deviations from the mean of their column are
         moved to that distance.
+    feature_groups : list of lists of int, or None
+        The columns of each group; every column is in one. Then ``k`` is the number of groups to
+        choose. None where columns are chosen one by one.
+    tolerance : float or None
+        With a list of choices: that these are all whose objective exceeds the least one by less
+        than this share of it. None for a proof about the best choice alone.
     """
 
     n_features: int
@@ -81,6 +96,25 @@ class Statement:
     include: list[int]
     exclude: list[int]
     clip: float | None
+    feature_groups: list[list[int]] | None = None
+    tolerance: float | None = None
+
+    @property
+    def n_units(self) -> int:
+        """Number of groups, or of columns."""
+        return self.n_features if self.feature_groups is None else len(self.feature_groups)
+
+    def units_of(self, columns: Sequence[int]) -> list[int]:
+        """The groups that have some of these columns, in order; the columns without groups."""
+        if self.feature_groups is None:
+            return list(columns)
+        some = set(columns)
+        return [g for g, group in enumerate(self.feature_groups) if some.intersection(group)]
+
+    def columns_of(self, units: Sequence[int]) -> list[int]:
+        """The columns of some groups; the units themselves without groups."""
+        groups = self.feature_groups
+        return list(units) if groups is None else [j for g in units for j in groups[g]]
 
     def check(self) -> None:
         """Raise ValueError for values that no statement can have."""
@@ -91,18 +125,33 @@ class Statement:
         clip = self.clip is None or (
             _is_number(self.clip) and self.clip > 0 and self.standardize is True
         )
-        words = self.loss in LOSSES and self.task in TASKS
-        fits = not (self.loss == "logistic" and self.task == "regression")
-        if not (counts and flags and alpha and clip and words and fits and self._has_weights()):
+        words = isinstance(self.task, str) and self.task in TASKS
+        fits = words and self.loss in TASKS[self.task][1]
+        near = self.tolerance is None or (_is_number(self.tolerance) and self.tolerance >= 0)
+        if not (counts and flags and alpha and clip and fits and near and self._has_weights()):
             raise does_not_hold("its statement has values that are invalid")
         lists = (self.include, self.exclude)
         if not all(isinstance(part, list) and all(map(_is_count, part)) for part in lists):
-            raise does_not_hold("what it includes or excludes are no columns")
+            raise does_not_hold("it includes or excludes columns that do not exist")
         both = [*self.include, *self.exclude]
         if len(set(both)) < len(both) or not all(0 <= j < d for j in both):
-            raise does_not_hold("what it includes or excludes are no columns")
-        if len(self.include) > self.k or d - len(self.exclude) < self.k:
+            raise does_not_hold("it includes or excludes columns that do not exist")
+        if not self._has_groups():
+            raise does_not_hold("its groups do not have every column once")
+        fixed, barred = map(self.units_of, (self.include, self.exclude))
+        if len(fixed) > self.k or self.n_units - len(barred) < self.k or {*fixed} & {*barred}:
             raise does_not_hold("there is no such choice of columns")
+
+    def _has_groups(self) -> bool:
+        groups = self.feature_groups
+        if groups is None:
+            return True
+        if not isinstance(groups, list) or not all(isinstance(g, list) and g for g in groups):
+            return False
+        columns = [j for group in groups for j in group]
+        if len(columns) != self.n_features or not all(map(_is_count, columns)):
+            return False
+        return sorted(columns) == list(range(len(columns)))
 
     def _has_weights(self) -> bool:
         given = self.class_weight
@@ -116,13 +165,18 @@ class Statement:
 
     def sentence(self, bound: float) -> str:
         """The statement in words, with a bound."""
+        which, what = self.words()
+        return f"No {which} have {what} below {bound:.10g}."
+
+    def words(self) -> tuple[str, str]:
+        """In words, what is chosen from what, and its objective."""
         named = (("with", self.include), ("without", self.exclude))
         which = " and".join(f" {word} {_listed(part)}" for word, part in named if part)
         columns = "standardised columns" if self.standardize else "columns as they are"
         if self.clip is not None:
             columns += f" within {self.clip:g} standard deviations"
         parts = [f"ridge {self.alpha:g} n on {columns}"]
-        if not self.fit_intercept:
+        if not self.fit_intercept and self.loss != "cox":
             parts.append("no intercept")
         if self.class_weight is not None:
             weights = self.class_weight
@@ -131,11 +185,11 @@ class Statement:
                 if isinstance(weights, str)
                 else f"class weights {', '.join(f'{w:g}' for w in weights)}"
             )
-        kind = {"classification": "classes", "multilabel": "labels", "regression": "numbers"}
-        return (
-            f"No {self.k} of the {self.n_features:,} columns{which} have a {self.loss} loss for "
-            f"{kind[self.task]} ({'; '.join(parts)}) below {bound:.10g}."
-        )
+        units = f"{self.n_features:,} columns"
+        if self.feature_groups is not None:
+            units = f"{self.n_units:,} groups of {units}"
+        what = f"a {self.loss} loss for {TASKS[self.task][0]} ({'; '.join(parts)})"
+        return f"{self.k} of the {units}{which}", what
 
 
 def does_not_hold(reason: str) -> ValueError:
@@ -158,14 +212,19 @@ def _listed(columns: list[int], most: int = 5) -> str:
 
 # ---------------------------------------------------------------------------------- the steps
 class Kind(IntEnum):
-    """What a step does with a set of choices."""
+    """What a step does with a set of choices; a unit is a column, or a group of them."""
 
     OPEN = 0  # bounds it by 0: no objective is negative
     BOUND = 1  # bounds it by a dual point
-    LAST = 2  # one or two columns are left to choose: tries all ways to choose them
-    SPLIT = 3  # splits it into the choices with a column, which come next, and those without
-    SCREEN = 4  # removes the choices with some columns, or without others, by a dual point
+    LAST = 2  # one or two columns, or one group, are left to choose: tries all ways
+    SPLIT = 3  # splits it into the choices with a unit, which come next, and those without
+    SCREEN = 4  # removes the choices with some units, or without others, by a dual point
     ALL = 5  # tries every choice
+    EXCHANGE = 6  # splits it like SPLIT; those without the unit are without its copies, too
+
+
+# Those that have lists of units.
+_WITH_LISTS = (Kind.SCREEN, Kind.EXCHANGE)
 
 
 @dataclass(frozen=True)
@@ -187,9 +246,10 @@ class Step:
     dual : Dual or None
         The dual point of a bound.
     feature : int
-        The column to split on, or -1.
+        The column to split on, or the group, or -1.
     out, fixed : array of int or None
-        For screening: columns of no choice that remains, and of all that remain.
+        For screening: columns, or groups, of no choice that remains, and of all that remain. For
+        EXCHANGE ``out`` are copies of the column.
     """
 
     kind: Kind
@@ -202,7 +262,7 @@ class Step:
 # ---------------------------------------------------------------------------------- the proof
 @dataclass(frozen=True, eq=False, repr=False)
 class Proof:
-    """A proof that no choice of k columns has an objective below a bound.
+    """A proof that no choice of k columns, or groups of them, has an objective below a bound.
 
     :func:`rowsparse.certificate.verify` checks it; ``len`` is the number of its steps.
 
@@ -225,6 +285,9 @@ class Proof:
         The proof itself.
     about : dict
         Where the data came from, as JSON values; not part of what is proven.
+    listed : array of int of shape (N, k) or None
+        The columns, or groups, of each choice that the bound is not about; of choices that differ
+        by copies of columns there is one. None for a proof whose bound is about all choices.
 
     Examples
     --------
@@ -246,6 +309,7 @@ class Proof:
     data: Array | None
     steps: Sequence[Step]
     about: dict[str, Any] = field(default_factory=dict)
+    listed: Index | None = None
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -272,8 +336,8 @@ class Proof:
             "support": self.support,
             "data_hash": np.zeros(0, dtype=np.uint64) if self.data is None else self.data,
         }
-        if self.diagonal is not None:
-            arrays["diagonal"] = self.diagonal
+        own = {name: getattr(self, name) for name in _OPTIONAL}
+        arrays |= {name: array for name, array in own.items() if array is not None}
         arrays |= _flat(self.steps)
         write_whole(file, lambda temporary: np.savez_compressed(temporary, **arrays))
         return file
@@ -285,12 +349,12 @@ class Proof:
         if not path.is_file():
             raise FileNotFoundError(f"There is no file {path}.")
         try:
-            arrays, _ = read_npz(path, {"header", "diagonal", *_ARRAYS})
+            arrays, _ = read_npz(path, {"header", *_ARRAYS, *_OPTIONAL})
             header = json.loads(arrays["header"].tobytes())
             if header["format"] != FORMAT:
                 raise ValueError("another format")
             version = header["version"]
-            if version == VERSION:
+            if version in _READ:
                 return cls(**_parts_of(header, arrays), about=dict(header["about"]))
         except Exception:  # damaged bytes make zipfile, NumPy and json raise almost anything
             raise ValueError(
@@ -310,19 +374,17 @@ def proof_path(path: str | PathLike[str]) -> Path:
 
 def _parts_of(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
     """What :class:`Proof` is made of, from a file; raises something if that does not fit."""
-    for name, (kinds, ndim) in _ARRAYS.items():
+    there = {name: form for name, form in _OPTIONAL.items() if name in arrays}
+    for name, (kinds, ndim) in (_ARRAYS | there).items():
         if arrays[name].dtype.kind not in kinds or arrays[name].ndim != ndim:
             raise ValueError(name)
-    diagonal = arrays.get("diagonal")
-    if diagonal is not None and (diagonal.dtype.kind != "f" or diagonal.ndim != 1):
-        raise ValueError("diagonal")
     data = arrays["data_hash"]
     return {
         "statement": Statement(**header["statement"]),
         "support": arrays["support"],
         "objective": float(header["objective"]),
         "lower_bound": float(header["lower_bound"]),
-        "diagonal": diagonal,
+        **{name: arrays.get(name) for name in _OPTIONAL},
         "data": data if data.size else None,
         "steps": list(_steps(arrays)),
     }
@@ -337,8 +399,10 @@ def _flat(steps: Sequence[Step]) -> dict[str, Array]:
     number = {key: at for at, key in enumerate(duals)}
     points = list(duals.values())
     width = points[0].V.shape[1] if points else 1
-    screens = [step for step in steps if step.kind == Kind.SCREEN]
-    out, fixed = ([getattr(s, name) for s in screens] for name in ("out", "fixed"))
+    named = [step for step in steps if step.kind in _WITH_LISTS]
+    none: Index = np.zeros(0, dtype=np.int32)
+    out = [none if step.out is None else step.out for step in named]
+    fixed = [none if step.fixed is None else step.fixed for step in named]
     return {
         "kinds": np.array([step.kind for step in steps], dtype=np.uint8),
         "features": np.array([step.feature for step in steps], dtype=np.int32),
@@ -374,9 +438,9 @@ def _steps(arrays: dict[str, Array]) -> Iterator[Step]:
     for code, feature, number in rows:
         kind = Kind(int(code))
         dual = None if number < 0 else duals[number]
-        if kind == Kind.SCREEN:
-            yield Step(kind, dual, -1, next(out), next(fixed))
+        if kind in _WITH_LISTS:
+            yield Step(kind, dual, int(feature), next(out), next(fixed))
         else:
             yield Step(kind, dual, int(feature))
     if next(out, None) is not None or next(fixed, None) is not None:
-        raise ValueError("more screens than steps")
+        raise ValueError("more lists than steps")

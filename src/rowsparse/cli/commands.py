@@ -1,64 +1,297 @@
-"""The commands."""
+"""The commands and their options, built from the declarations of their settings."""
 
-from collections.abc import Callable
-from inspect import Signature, signature
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields
+from difflib import get_close_matches
+from importlib import import_module
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, cast, get_type_hints
 
 import typer
 
-from rowsparse.cli.apply_command import run_apply
-from rowsparse.cli.options import (
-    ApplyOptions,
-    CompareOptions,
-    PathOptions,
-    ReadingOptions,
-    SelectOptions,
-)
+from rowsparse._parameters import OneOf
 from rowsparse.cli.outcome import ended
-from rowsparse.cli.parameters import Data, Debug
-from rowsparse.cli.table_commands import run_compare, run_path, run_select, run_verify
+from rowsparse.workflow.messages import InputError, setting, shown
+from rowsparse.workflow.settings import (
+    CompareSettings,
+    Option,
+    PathSettings,
+    ReadingSettings,
+    SelectSettings,
+    Settings,
+    TableSettings,
+    option,
+)
 
-__all__ = ["make_app"]
+__all__ = [
+    "SETTINGS_FILE",
+    "STANDARD_INPUT",
+    "Output",
+    "Run",
+    "make_app",
+    "read_settings",
+    "settings_text",
+]
 
-Options = TypeVar("Options", bound=ReadingOptions)
+# What stands for standard input in the place of a file.
+STANDARD_INPUT = Path("-")
+# Name of the file in the folder of a run.
+SETTINGS_FILE = "settings.toml"
+_PANELS = ("Table", "Model", "Scores", "Results", "Experts")
+
+
+def _named_folder(text: str) -> Path:
+    """A folder; an empty name would be the current one."""
+    if not text.strip():
+        raise InputError(
+            f"{setting('out')}: name a folder, as in {setting('out', 'results')}, or leave the "
+            "option out."
+        )
+    return Path(text)
+
+
+# ------------------------------------------------------------------------- where results go
+@dataclass(frozen=True, kw_only=True)
+class Command(Settings):
+    """What every command has."""
+
+    debug: bool = option("Show the traceback of an error.", False, panel="Experts")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output(Command):
+    """Where the table is, and where and how results are shown."""
+
+    data: Path = option(
+        "The table: .csv, .tsv (also .gz), .xlsx, .parquet, .arrow, .feather, .npz, .mat or .h5ad; "
+        "- for standard input.",
+        MISSING,
+        is_argument=True,
+        is_path=True,
+    )
+    out: Path | None = option(
+        "Folder for the results; named after the table if not given.",
+        panel="Results",
+        parse=_named_folder,
+    )
+    format: str | None = option(
+        "What tables are written as: csv unless given; the reduced table as it is read.",
+        panel="Results",
+        allowed=OneOf(("csv", "xlsx")),
+    )
+    force: bool = option(
+        "Overwrite the results of an earlier run in that folder.", False, panel="Results"
+    )
+    json: bool = option("Print the result as JSON, and nothing else.", False, panel="Results")
+    quiet: bool = option("No progress and no table.", False, panel="Results", short="-q")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyOutput(Output):
+    """Options of ``apply`` alone."""
+
+    result: Path = option(
+        "The folder that 'rowsparse select' wrote, or its model.json.", MISSING, is_argument=True
+    )
+    predict: bool = option(
+        "Write predictions instead of the reduced table.", False, panel="Results"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOutput(Output):
+    """Options of the commands that select from a table."""
+
+    figures: bool = option(
+        "Write the charts of the report as SVG files too.", False, panel="Results"
+    )
+    report: bool = option("Write report.html.", True, panel="Results")
+    settings: Path | None = option(
+        "Settings of an earlier run (settings.toml); options that are given win.", panel="Experts"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectOutput(TableOutput):
+    """Options of ``select`` alone."""
+
+    proof: Path | None = option(
+        "File for the proof of --certify, step by step; see 'rowsparse verify'.",
+        panel="Results",
+        is_path=True,
+    )
+    holdout: Path | None = option(
+        "Another table, to score the selection on; no part of it is used before.",
+        panel="Scores",
+        is_path=True,
+    )
+    transform: bool = option("Write the reduced table too.", False, panel="Results")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOutput(Command):
+    """Options of ``verify``."""
+
+    proof: Path = option("What 'rowsparse select --proof' wrote.", MISSING, is_argument=True)
+    data: Path = option(
+        "The table, in any format; - for standard input.", MISSING, is_argument=True
+    )
+    exact: bool = option("Compute in exact arithmetic, which takes longer.", False, panel="Results")
+
+
+# Options that say where and how results are shown, not what they are: part of the command only.
+_NOT_SETTINGS = frozenset(
+    ("settings", "out", "format", "force", "figures", "report", "json", "quiet", "debug")
+)
+# Options of one run that another one need not have.
+_NOT_REPEATED = frozenset(("settings", "out", "force", "json", "quiet", "debug"))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call of a command: what was typed, and the settings that it makes.
+
+    Attributes
+    ----------
+    command : str
+    given : dict of str to object
+        Every option, as typed or by default, in the order of the help.
+    declared : dict of str to Option
+    made : tuple of Settings
+        How the table is read, what is asked of it, and where results go, as far as the command
+        has options of these kinds.
+    """
+
+    command: str
+    given: dict[str, Any]
+    declared: dict[str, Option]
+    made: tuple[Any, ...]
+
+    @property
+    def reading(self) -> Any:
+        """How the table is read."""
+        return self.made[0]
+
+    @property
+    def settings(self) -> Any:
+        """What is asked of the table."""
+        return self.made[1]
+
+    @property
+    def output(self) -> Any:
+        """Where results go."""
+        return self.made[-1]
+
+    @property
+    def folder(self) -> Path:
+        """Where the results go."""
+        if self.output.out is not None:
+            return Path(self.output.out)
+        table = self.output.data
+        stem = table.name.removesuffix(".gz").rpartition(".")[0] or table.name
+        return Path(f"{'stdin' if table == STANDARD_INPUT else stem}-{self.command}")
+
+    @property
+    def table_format(self) -> str:
+        """What tables are written as."""
+        return str(self.output.format or "csv")
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """All that it takes to repeat the command; kept in the result."""
+        words = ["rowsparse", self.command, str(self.output.data)]
+        chosen: dict[str, Any] = {}
+        for name, value in self.given.items():
+            if name in ("data", "settings"):
+                continue
+            if name not in _NOT_SETTINGS:
+                chosen[name] = str(value) if isinstance(value, Path) else value
+            if name == "report":
+                words += [] if value else ["--no-report"]
+            elif value is not None and value is not False:
+                words += shlex.split(setting(name, None if value is True else value))
+        return {"command": shlex.join(words), "data": str(self.output.data), **chosen}
+
+
+# ------------------------------------------------------------------------------- the commands
+def _run_by(name: str) -> Callable[[Run], int]:
+    """What runs a command: a function of a module that is imported when it is called.
+
+    scikit-learn imports pandas where it is installed, which takes as long as importing
+    scikit-learn itself. The commands give it arrays only, so pandas is hidden from it; whatever
+    needs pandas afterwards can import it.
+    """
+
+    def run(call: Run) -> int:
+        modules = cast(dict[str, Any], sys.modules)
+        hide = not {"pandas", "sklearn"} & modules.keys()
+        if hide:
+            modules["pandas"] = None
+        try:
+            module = import_module("rowsparse.cli.table_commands")
+        finally:
+            if hide:
+                del modules["pandas"]
+        return int(getattr(module, name)(call))
+
+    return run
+
+
+# What runs each command, what it does, and the settings that it has.
+_COMMANDS: dict[str, tuple[Callable[[Run], int], str, tuple[type[Settings], ...]]] = {
+    "select": (
+        _run_by("run_table"),
+        "Pick the k features of a table that serve the prediction together.",
+        (TableSettings, SelectSettings, SelectOutput),
+    ),
+    "apply": (
+        _run_by("run_apply"),
+        "Reduce another table to the selected columns, or predict it.",
+        (ReadingSettings, ApplyOutput),
+    ),
+    "compare": (
+        _run_by("run_table"),
+        "Judge several methods on samples that took no part in the selection.",
+        (TableSettings, CompareSettings, TableOutput),
+    ),
+    "path": (
+        _run_by("run_table"),
+        "Show the best features for every k, and what each further one is worth.",
+        (TableSettings, PathSettings, TableOutput),
+    ),
+    "verify": (
+        _run_by("run_verify"),
+        "Check a proof against its table, without trusting the search that made it.",
+        (VerifyOutput,),
+    ),
+    "methods": (_run_by("run_methods"), "List the methods.", (Command,)),
+}
 
 
 def make_app() -> typer.Typer:
     """The application with all its commands."""
     app = typer.Typer(
         name="rowsparse",
-        help="Pick exactly k features, for classes, labels or numbers.",
+        help=root.__doc__,
         no_args_is_help=True,
-        rich_markup_mode=None,
+        rich_markup_mode="rich",
         pretty_exceptions_enable=False,
     )
     app.callback()(root)
-    app.command("select")(on_table(SelectOptions, run_select))
-    app.command("apply")(on_table(ApplyOptions, run_apply))
-    app.command("diff")(diff)
-    app.command()(verify)
-    app.command("compare")(on_table(CompareOptions, run_compare))
-    app.command("path")(on_table(PathOptions, run_path))
-    for command in (methods, datasets, demo):
-        app.command()(command)
+    for name, declared in _COMMANDS.items():
+        app.command(name)(_made(name, *declared))
     return app
 
 
-def on_table(options: type[Options], run: Callable[[Options], int]) -> Callable[..., None]:
-    """A command whose parameters are the fields of a class of options."""
-
-    def command(**given: Any) -> None:
-        raise typer.Exit(ended(lambda: run(options(**given)), debug=given["debug"]))
-
-    command.__doc__ = options.__doc__
-    parameters = signature(options).parameters
-    # typer reads the parameters from it
-    command.__dict__["__signature__"] = Signature([parameters[it] for it in options.in_order()])
-    return command
-
-
-def show_version(wanted: bool) -> None:
+def _show_version(wanted: bool) -> None:
     """Print the version and end."""
     if wanted:
         from rowsparse import __version__
@@ -67,72 +300,164 @@ def show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Show the version and exit.", callback=show_version, is_eager=True
-        ),
-    ] = False,
-) -> None:
+_VERSION = typer.Option(
+    "--version", help="Show the version and exit.", callback=_show_version, is_eager=True
+)
+
+
+def root(version: Annotated[bool, _VERSION] = False) -> None:
     """Pick exactly k features, for classes, labels or numbers."""
 
 
-def verify(
-    proof: Annotated[
-        Path,
-        typer.Argument(help="What 'rowsparse select --proof' wrote.", show_default=False),
-    ],
-    data: Data,
-    exact: Annotated[
-        bool,
-        typer.Option("--exact", help="Compute in exact arithmetic, which takes longer."),
-    ] = False,
-    debug: Debug = False,
-) -> None:
-    """Check a proof against its table, without trusting the search that made it."""
-    raise typer.Exit(ended(lambda: run_verify(proof, data, exact=exact), debug=debug))
+def _made(
+    name: str, run: Callable[[Run], int], help: str, kinds: tuple[type[Settings], ...]
+) -> Callable[..., None]:
+    """A command for typer, with the options of some kinds of settings."""
+    declared = _declared(kinds)
+
+    def command(**given: Any) -> None:
+        def parsed() -> Run:
+            values = {
+                it: of.parse(given[it]) if of.parse and given[it] is not None else given[it]
+                for it, (of, _) in declared.items()
+            }
+            made = tuple(kind.taken(values) for kind in kinds)
+            return Run(name, given, {it: of for it, (of, _) in declared.items()}, made)
+
+        raise typer.Exit(ended(lambda: run(parsed()), debug=given["debug"]))
+
+    command.__doc__ = help
+    # typer reads the parameters from it
+    command.__dict__["__signature__"] = Signature([it for _, it in declared.values()])
+    return command
 
 
-def diff(
-    first: Annotated[
-        Path,
-        typer.Argument(help="A folder that 'rowsparse select' wrote.", show_default=False),
-    ],
-    second: Annotated[Path, typer.Argument(help="Another one.", show_default=False)],
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="File for a page of HTML.", show_default=False),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite that file.")] = False,
-    debug: Debug = False,
-) -> None:
-    """Compare two selections: their settings, features and scores."""
-    from rowsparse.cli.diff_command import run_diff
+def _declared(kinds: Sequence[type[Settings]]) -> dict[str, tuple[Option, Parameter]]:
+    """The options of some kinds of settings, by name, in the order of the help."""
+    found: dict[str, tuple[Option, Parameter]] = {}
+    for kind in kinds:
+        hints = get_type_hints(kind)
+        for one in fields(kind):  # type: ignore[arg-type]
+            declared = one.metadata.get("option")
+            if declared is not None:
+                found[one.name] = declared, _parameter(one, declared, hints[one.name])
+    first = ("result", "data", "target", "k")
 
-    raise typer.Exit(ended(lambda: run_diff(first, second, out=out, force=force), debug=debug))
+    def place(name: str) -> tuple[int, int]:
+        declared = found[name][0]
+        other = -1 if declared.is_argument else len(first)
+        at = first.index(name) if name in first else other
+        return at, _PANELS.index(declared.panel)
 
-
-def methods(debug: Debug = False) -> None:
-    """List the methods."""
-    from rowsparse.cli.listings import list_methods
-
-    raise typer.Exit(ended(list_methods, debug=debug))
+    return {name: found[name] for name in sorted(found, key=place)}
 
 
-def datasets(debug: Debug = False) -> None:
-    """List the benchmark data sets."""
-    from rowsparse.cli.listings import list_sets
+def _parameter(one: Any, declared: Option, hint: Any) -> Parameter:
+    default = Parameter.empty if one.default is MISSING else one.default
+    typed = hint
+    if declared.parse is not None:
+        typed = str if one.default is MISSING else str | None
+    if declared.is_argument:
+        info = typer.Argument(help=declared.help, show_default=False)
+    else:
+        flag = setting(one.name)
+        flags = [f"{flag}/--no-{one.name}" if default is True else flag]
+        flags += [declared.short] if declared.short and declared.short != flag else []
+        more: dict[str, Any] = {}
+        if isinstance(declared.allowed, OneOf):
+            more["metavar"] = f"[{'|'.join(declared.allowed.options)}]"
+        if one.name == "settings":
+            more |= {"callback": _use_settings, "is_eager": True}
+        info = typer.Option(
+            *flags,
+            help=declared.help,
+            show_default=not (default is Parameter.empty or default is None or default is False),
+            rich_help_panel=declared.panel,
+            **more,
+        )
+    return Parameter(
+        one.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[typed, info]
+    )
 
-    raise typer.Exit(ended(list_sets, debug=debug))
+
+# ------------------------------------------------------------------------ settings in a file
+def settings_text(run: Run) -> str:
+    """The options of a run, as TOML; files are named from the folder of the results."""
+    lines = [
+        f"# To repeat the run: rowsparse {run.command} --settings {SETTINGS_FILE} --out FOLDER",
+        f"command = {_toml(run.command)}",
+    ]
+    for name, value in run.given.items():
+        if value is not None and name not in _NOT_REPEATED:
+            if run.declared[name].is_path and value != STANDARD_INPUT:
+                value = _from_folder(Path(value), run.folder)
+            lines.append(f"{name} = {_toml(value)}")
+    return "\n".join(lines) + "\n"
 
 
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the picture.")] = Path("demo"),
-    k: Annotated[int, typer.Option("-k", help="Number of pixels to pick, 1 to 64.")] = 10,
-    debug: Debug = False,
-) -> None:
-    """Pick k of the 64 pixels of the handwritten digits with every method."""
-    from rowsparse.cli.demo import run_demo
+def _from_folder(path: Path, folder: Path) -> str:
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # on another drive
+        return str(path.absolute())
 
-    raise typer.Exit(ended(lambda: run_demo(out, k), debug=debug))
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool | int | float):
+        return repr(value).lower()
+    # The escapes of JSON are those of TOML, except for the character 127.
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _use_settings(context: typer.Context, path: Path | None) -> Path | None:
+    """Take what a settings file has for options that are not given."""
+    if path is not None:
+        try:
+            context.default_map = read_settings(path, str(context.info_name))
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return path
+
+
+def read_settings(path: Path, command: str) -> dict[str, Any]:
+    """The options in a settings file, by name.
+
+    Parameters
+    ----------
+    path : Path
+    command : str
+        The command that takes them; a file of another command is refused.
+
+    Raises
+    ------
+    ValueError
+        With a sentence on what is wrong with the file.
+    """
+    name = shown(str(path))
+    declared = {it: of for it, (of, _) in _declared(_COMMANDS[command][2]).items()}
+    try:
+        record = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ValueError(f"cannot read {name}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise ValueError(f"{name} is not TOML: {reason}.") from None
+    meant = record.pop("command", command)
+    if meant != command:
+        raise ValueError(f"{name} is for 'rowsparse {meant}', not for 'rowsparse {command}'.")
+    found = {}
+    for key, value in record.items():
+        option_name = key.replace("-", "_")
+        if option_name not in declared or option_name == "settings":
+            close = get_close_matches(option_name, declared, n=1)
+            hint = f"did you mean {shown(close[0])}?" if close else f"see {command} --help."
+            raise ValueError(f"{name}: there is no setting {shown(key)}; {hint}")
+        parts = value if isinstance(value, list) else [value]
+        if not all(isinstance(part, str | int | float) for part in parts):
+            raise ValueError(
+                f"{name}: {shown(key)} must be text, a number, true or false, or a list of such."
+            )
+        plain = ",".join(map(str, value)) if isinstance(value, list) else value
+        is_file = declared[option_name].is_path and plain != str(STANDARD_INPUT)
+        found[option_name] = os.path.normpath(path.parent / str(plain)) if is_file else plain
+    return found

@@ -48,8 +48,7 @@ def complain(sentence: str) -> None:
 def _sentence(error: Exception) -> str:
     """What an error says, in one sentence."""
     from rowsparse._files import UnwritableFileError
-    from rowsparse.cli.settings import translated, with_flags
-    from rowsparse.workflow.messages import InputError, InputTypeError
+    from rowsparse.workflow.messages import InputError
 
     if isinstance(error, UnwritableFileError):
         return f"Cannot write to {error.filename!r}: {error.strerror}."
@@ -57,10 +56,9 @@ def _sentence(error: Exception) -> str:
         return f"Cannot read {str(error.filename)!r}: {error.strerror}."
     if isinstance(error, MemoryError):
         return "There is not enough memory for this table."
-    message = translated(str(error))
-    if isinstance(error, InputError | InputTypeError):
-        message = with_flags(error.message)
-    first = message.partition("\n")[0].strip()
+    first = str(error).partition("\n")[0].strip()
+    if isinstance(error, InputError):
+        return str(error)
     if isinstance(error, ValueError | TypeError | ImportError) and first:
         return first
     return f"{type(error).__name__}: {first or 'no reason given'}; --debug shows where."

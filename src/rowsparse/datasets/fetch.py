@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,8 @@ from rowsparse.datasets.store import (
     CorruptDataError,
     Dataset,
     MissingDataError,
+    described,
     read_dataset,
-    write_dataset,
 )
 
 __all__ = ["BASE_URL", "FOLDER_VARIABLE", "load"]
@@ -58,9 +57,8 @@ def load(
        under the name of a benchmark set but with other values is taken as your own, with a
        warning.
     2. The cache. The sets of the scikit-feature repository are downloaded into it at a fixed
-       commit, refused if their sha256 is not the one of the catalogue, and kept there as
-       distributed (``.mat``) and as npz. Files in the cache with other values than those of the
-       catalogue are fetched again.
+       commit, and kept as distributed (``.mat``). A file whose sha256 is not the one of the
+       catalogue is refused, and one in the cache is fetched again.
 
     Parameters
     ----------
@@ -105,18 +103,12 @@ def load(
             f"{name} has no download: from its public copy on GitHub ({info.origin}) "
             f"{_by_hand(info)}."
         )
-    folder = _cache(info, cache_dir, download)
-    stored, original = folder / f"{name}.npz", folder / info.original.file
-    if stored.exists():
-        # A damaged file, or one of another set, is made again from the original.
-        with suppress(CorruptDataError):
-            return read_dataset(stored, info, own=False)
-    if not _has_sha256(original, info.original.sha256):
+    path = _cache(info, cache_dir, download) / info.original.file
+    if not _has_sha256(path, info.original.sha256):
         if not download:
             raise _not_here(info)
-        _download(info, original, info.original.sha256, base_url or BASE_URL)
-    write_dataset(stored, *_from_mat(original, info))
-    return read_dataset(stored, info, own=False)
+        _download(info, path, info.original.sha256, base_url or BASE_URL)
+    return described(*_from_mat(path, info), info)
 
 
 # ------------------------------------------------------------------------------ the folder

@@ -9,7 +9,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._validation import check_choice, check_number
-from rowsparse.selectors.base.parameters import generator
+from rowsparse.selectors.base.shared_parameters import generator
 from rowsparse.targets import TASKS
 
 __all__ = ["make_row_sparse"]

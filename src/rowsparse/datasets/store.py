@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse._files import UnreadableFileError, write_whole
+from rowsparse._files import UnreadableFileError
 from rowsparse._npz import read_npz
 from rowsparse.datasets.catalog import DatasetInfo
 
@@ -19,9 +19,9 @@ __all__ = [
     "CorruptDataError",
     "Dataset",
     "MissingDataError",
+    "described",
     "fingerprint",
     "read_dataset",
-    "write_dataset",
 ]
 
 _NUMERIC_KINDS = "biuf"
@@ -76,36 +76,27 @@ class Dataset:
         return self.X.reshape(-1, height, width)
 
 
-def read_dataset(path: Path, info: DatasetInfo | None = None, *, own: bool = True) -> Dataset:
+def read_dataset(path: Path, info: DatasetInfo | None = None) -> Dataset:
     """Read an npz file.
 
-    A file that is not the set that ``info`` describes is taken as the user's own, with a warning;
-    with ``own=False`` it is refused.
+    A file that is not the set that ``info`` describes is taken as the user's own, with a warning.
     """
-    X, y, feature_names = _checked_arrays(path)
-    if info is not None and not _holds(X, y, info):
-        if not own:
-            raise CorruptDataError(
-                f"{path} does not hold the values that the catalogue has for {info.name}: delete "
-                "it, and it is fetched anew."
-            )
+    X, y, names = _checked_arrays(path)
+    if info is not None and _holds(X, y, info):
+        return described(X, y, info, names)
+    if info is not None:
         warnings.warn(
             f"{path} does not hold the values that the catalogue has for {info.name}: it is taken "
             "as a set of your own.",
             UserWarning,
             stacklevel=3,
         )
-        info = None
-    if info is None:
-        return Dataset(X, y, path.stem, _task(path, y), feature_names)
-    names = info.class_names or None
-    return Dataset(X, y, info.name, info.task, feature_names, names, info)
+    return Dataset(X, y, path.stem, _task(path, y), names)
 
 
-def write_dataset(path: Path, X: Array, y: Array) -> None:
-    """Write an npz file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda temporary: np.savez_compressed(temporary, X=X, y=y))
+def described(X: Array, y: Array, info: DatasetInfo, feature_names: Array | None = None) -> Dataset:
+    """A set of the catalogue."""
+    return Dataset(X, y, info.name, info.task, feature_names, info.class_names or None, info)
 
 
 def fingerprint(X: Array, y: Array, dtype: str) -> str:

@@ -19,7 +19,7 @@ _EVALUATED_ROWS = 4096
 
 @dataclass(frozen=True)
 class ConcreteSettings:
-    """How a concrete autoencoder is built and trained.
+    """Sizes of a concrete autoencoder and settings of its training.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class _Try:
         return self.backend.torch.softmax((self.logits + noise) / self.temperature, dim=1)
 
     def run(self, epochs: int, deadline: Deadline, monitor: Monitor) -> str:
-        """Train for at most so many epochs; return why the training ended."""
+        """Train for at most ``epochs`` epochs; return why the training ended."""
         n = self.rows.shape[0]
         parameters = [self.logits, *(tensor for layer in self.decoder for tensor in layer)]
         adam = Adam(parameters, self.settings.learning_rate, nesterov=False)

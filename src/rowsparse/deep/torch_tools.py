@@ -1,4 +1,4 @@
-"""What the networks share: PyTorch itself, a device, random numbers and rows of the data."""
+"""PyTorch, a device, random numbers and rows of the data, for both networks."""
 
 from __future__ import annotations
 

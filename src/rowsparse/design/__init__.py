@@ -1,4 +1,4 @@
-"""All that a solver which fits coefficients may ask of the data matrix X.
+"""The operations that solvers of coefficients have on the data matrix X.
 
 Such a solver takes a :class:`Design`, not the user's X. A design stands for
 
@@ -12,24 +12,33 @@ where X is. A new kind of array is one subclass of :class:`ImplicitDesign`.
 The filters (``solvers/filters``) take the validated array itself: they count and compare the
 values of single columns, which needs neither centring nor products.
 
-If asked for, the values of each column of X are limited before all that (``design/clipped.py``).
+If asked for, the values of each column of X are limited before all that (``design/build.py``).
 """
 
-from rowsparse.design.build import Units, make_design, power_of_two_unit
+from rowsparse.design.build import ColumnScaling, make_design, power_of_two_unit
 from rowsparse.design.dense import DenseDesign
 from rowsparse.design.device import DeviceDesign
-from rowsparse.design.protocol import Design, ImplicitDesign, WithColumn, direction_key
+from rowsparse.design.protocol import (
+    Design,
+    ImplicitDesign,
+    WithColumn,
+    design_dtype,
+    direction_key,
+    machine_eps,
+)
 from rowsparse.design.sparse import SparseDesign
 
 __all__ = [
+    "ColumnScaling",
     "DenseDesign",
     "Design",
     "DeviceDesign",
     "ImplicitDesign",
     "SparseDesign",
-    "Units",
     "WithColumn",
+    "design_dtype",
     "direction_key",
+    "machine_eps",
     "make_design",
     "power_of_two_unit",
 ]

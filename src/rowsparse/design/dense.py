@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk
 
 from rowsparse._arrays import Array, Index
-from rowsparse.design.products import centred_gram
 from rowsparse.design.protocol import ColumnMoments, ImplicitDesign, binary_units
 
 # Entries of X that are converted, centred or multiplied at a time: 8 MB of float64.
@@ -48,7 +48,7 @@ class DenseDesign(ImplicitDesign):
         by_rows = self._X.flags.c_contiguous
         return np.take(self._X, columns, axis=1) if by_rows else self._X[:, columns]
 
-    def held_gram_rows(self, columns: Index) -> NDArray[Any]:
+    def gram_rows_in_place(self, columns: Index) -> NDArray[Any]:
         # In the precision of the data throughout: conversions would cost as much as the product.
         Z = self.columns(columns)
         if self.row_scale is not None:
@@ -206,3 +206,37 @@ class DenseDesign(ImplicitDesign):
                 Z = np.sqrt(weights[rows])[:, None] * Z
             total += Z.T @ Z
         return total
+
+
+# ----------------------------------------------------------------------------------------- products
+# Entries of a part of a block: it stays in the cache while it is centred and multiplied.
+_PART_ENTRIES = 1 << 18
+
+
+def centred_gram(
+    blocks: Iterable[NDArray[Any]], mean: Array, rest: Array, inv_scale: Array
+) -> Array:
+    """Z'Z for Z = (X - 1 (mean + rest)') diag(inv_scale), where ``rest`` is the error of the mean.
+
+    X comes in blocks of rows. A symmetric product takes half the operations. X - 1 mean' has the
+    column sums n rest, so that n rest rest' is what it has too much.
+
+    >>> X = np.array([[1.0, 2.0], [3.0, 7.0]])
+    >>> centred_gram([X], np.array([2.0, 4.0]), np.array([0.0, 0.5]), np.array([1.0, 0.2]))
+    array([[2. , 1. ],
+           [1. , 0.5]])
+    """
+    n, d = 0, mean.size
+    step = max(1, _PART_ENTRIES // max(d, 1))
+    total = np.zeros((d, d), order="F")
+    for block in blocks:
+        n += len(block)
+        for start in range(0, len(block), step):
+            Z = block[start : start + step] - mean
+            a, trans = (Z, 1) if Z.flags.f_contiguous else (Z.T, 0)
+            total = dsyrk(1.0, a, beta=1.0, c=total, trans=trans, overwrite_c=1)
+    lower = np.tril_indices(d, -1)
+    total[lower] = total.T[lower]
+    total -= n * np.outer(rest, rest)
+    total *= np.outer(inv_scale, inv_scale)
+    return total

@@ -82,16 +82,16 @@ class DeviceDesign(ImplicitDesign):
         product *= self._part("inv_scale")
         return product
 
-    def held_gram_rows(self, columns: Index) -> Any:
+    def gram_rows_in_place(self, columns: Index) -> Any:
         Z = self._standardised(self._taken(columns), columns)
         M = Z if self.row_scale is None else Z * self._part("row_scale", self.dtype)[:, None]
         rows = self._ztdot(M, self._xp.sum(M, axis=0, dtype=self._wide))
         return self._xp.astype(rows, self._X.dtype)
 
     def gram_columns(self, columns: Index) -> Array:
-        return np.asarray(to_host(self.held_gram_rows(columns)), dtype=np.float64).T
+        return np.asarray(to_host(self.gram_rows_in_place(columns)), dtype=np.float64).T
 
-    def held_gram(self, weights: Array | None = None) -> Any:
+    def gram_in_place(self, weights: Array | None = None) -> Any:
         xp, d = self._xp, self.shape[1]
         total = self.hold(np.zeros((d, d)))
         for rows, Z in self._transformed_rows():
@@ -102,7 +102,7 @@ class DeviceDesign(ImplicitDesign):
         return total
 
     def gram(self, weights: Array | None = None) -> Array:
-        return np.asarray(to_host(self.held_gram(weights)), dtype=np.float64)
+        return np.asarray(to_host(self.gram_in_place(weights)), dtype=np.float64)
 
     def outer(self, weights: Array) -> Array:
         n = self.shape[0]

@@ -1,4 +1,4 @@
-"""The interface of a design, and what all kinds of arrays share."""
+"""The interface of a design, and the code that all kinds of arrays share."""
 
 from __future__ import annotations
 
@@ -167,12 +167,12 @@ class Design(ABC):
         """A NumPy array where X is held."""
         return array
 
-    def held_gram_rows(self, columns: Index) -> Any:
+    def gram_rows_in_place(self, columns: Index) -> Any:
         """(Z'Z)[columns, :] in the precision of the data, where X is held; callers may keep it."""
         dtype = self.columns(columns[:0]).dtype
         return np.ascontiguousarray(self.gram_columns(columns).astype(dtype, copy=False).T)
 
-    def held_gram(self) -> Any:
+    def gram_in_place(self) -> Any:
         """Z'Z where X is held."""
         return self.gram()
 
@@ -202,6 +202,16 @@ class Design(ABC):
         # A fixed, generic start: the answer must not depend on a global random state.
         start = np.random.default_rng(0).standard_normal(size)
         return float(eigsh(operator, k=1, v0=start, tol=1e-7, return_eigenvectors=False)[0])
+
+
+def design_dtype(design: Design) -> np.dtype[Any]:
+    """The floating-point type of the data."""
+    return np.dtype(design.columns(np.empty(0, dtype=np.intp)).dtype)
+
+
+def machine_eps(design: Design) -> float:
+    """The relative rounding error of the design's products."""
+    return float(np.finfo(design_dtype(design)).eps)
 
 
 class ImplicitDesign(Design):
@@ -241,7 +251,7 @@ class ImplicitDesign(Design):
         self._source = source
         self._column_norms: Array | None = None
 
-    # ------------------------------------------------------- what an array type provides
+    # ------------------------------------------------------- methods of an array type
     @property
     @abstractmethod
     def dtype(self) -> np.dtype[Any]:
@@ -280,7 +290,7 @@ class ImplicitDesign(Design):
     def _sum_of_squares(self) -> Array:
         """Squared column norms of Z."""
 
-    # ------------------------------------------------------------- what follows from them
+    # ------------------------------------------------------------- shared methods
     def matmul(self, W: Array) -> Array:
         V = W * self.inv_scale[:, None]
         product = self._dot(V)

@@ -41,7 +41,7 @@ def canonical_as_held(X: Any) -> Any:
 class SparseDesign(ImplicitDesign):
     """A scipy sparse X, by rows (CSR) or by columns (CSC) as it is; never made dense nor copied."""
 
-    # The row scales, and what :meth:`_weighted_sums` returned for them.
+    # The row scales, and the results of :meth:`_weighted_sums` for them.
     _known_sums: tuple[Array | None, Array, float] | None = None
 
     @property
@@ -109,14 +109,20 @@ class SparseDesign(ImplicitDesign):
     def _absent(self, weights: Array | None) -> Array:
         """The weight of the rows that each column does not store; exactly 0 if it stores all."""
         n, d = self.shape
-        count, stored = np.zeros(d), np.zeros(d)
-        for row, column, _ in self._entries():
+        count = np.zeros(d)
+        for _, column, _ in self._entries():
             count += np.bincount(column, minlength=d)
-            if weights is not None:
-                stored += np.bincount(column, weights[row], minlength=d)
         if weights is None:
             return n - count
-        return np.where(count == n, 0.0, np.maximum(weights.sum() - stored, 0.0))
+        # A difference of rounded sums may be off by more than the weights of a few rows.
+        absent, left = np.zeros(d), weights
+        while left.any():
+            part = _summable(left)
+            left, total = left - part, np.full(d, part.sum())
+            for row, column, _ in self._entries():
+                total -= np.bincount(column, part[row], minlength=d)
+            absent += total
+        return np.where(count == n, 0.0, absent)
 
     def safe_copy(
         self, mean: Array | None, rest: Array | None, inv_scale: Array, unit: Array
@@ -223,3 +229,10 @@ def _sums(row: Index, column: Index, value: Array, weights: Array | None, d: int
     """Weighted sums of entries by column."""
     weighted = value if weights is None else weights[row] * value
     return np.bincount(column, weighted, minlength=d)
+
+
+def _summable(weights: Array) -> Array:
+    """The leading digits of non-negative numbers, so few that any sum of them is exact."""
+    exponent = int(np.frexp(weights.max())[1]) + int(weights.size).bit_length()
+    quantum = np.ldexp(1.0, max(exponent - 53, -1074))
+    return np.asarray(np.floor(weights / quantum) * quantum)

@@ -1,50 +1,150 @@
-"""Scores of selectors over the number of features: selection inside the folds, or before them."""
+"""Scores of selectors over the number of features, and the records that they are summaries of."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import check_cv
+from sklearn.linear_model import LinearRegression, PoissonRegressor
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.parallel import Parallel, delayed
 
-from rowsparse._arrays import Index
+from rowsparse._arrays import Array, Index
 from rowsparse._validation import check_choice, check_number
-from rowsparse.evaluation.metrics import (
-    NEEDS_VALUES,
-    prediction_score,
-    prediction_scores,
-    redundancy,
-    refitted_objective,
-)
-from rowsparse.evaluation.predictions import predict
-from rowsparse.evaluation.records import Record, SelectionCurve
+from rowsparse.evaluation.folds import Fold, Record, failed_records
+from rowsparse.evaluation.metrics import METRICS, NEEDS_VALUES
 from rowsparse.evaluation.supports import Selection, select_for_each
-from rowsparse.selectors import get_selector, selector_info
-from rowsparse.selectors.base.parameters import with_task
+from rowsparse.evaluation.survival import targets_for
+from rowsparse.selectors import TopKRegressor, get_selector, stability
+from rowsparse.selectors.base.shared_parameters import with_task
+from rowsparse.selectors.meta.fold_scores import drawn_folds
+from rowsparse.selectors.registry import selector_info
 from rowsparse.targets import declared_task, encode_targets, target_array
 
 __all__ = [
     "PROTOCOLS",
+    "SelectionCurve",
     "default_estimators",
     "evaluate_split",
-    "folds",
-    "judge_selection",
     "selection_curve",
 ]
 
+
+@dataclass(frozen=True)
+class SelectionCurve:
+    """The records of a comparison, and summaries of them.
+
+    Attributes
+    ----------
+    records : list of Record
+        In the order selector, split, k, estimator.
+    task : {"classification", "multilabel", "regression", "counts", "survival"}
+        What the targets are.
+    protocol : {"honest", "published"}
+        How the features were selected.
+    n_features : int
+        Number of columns of the data.
+    metric : str or None
+        The metric that comes first, by default the customary one of the task.
+    """
+
+    records: list[Record]
+    task: str
+    protocol: str
+    n_features: int
+    metric: str | None = None
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of the records, ``metric`` or the customary one first."""
+        first = METRICS[self.task][0] if self.metric is None else self.metric
+        skipped = {first, *NEEDS_VALUES}
+        return (first, *(metric for metric in METRICS[self.task] if metric not in skipped))
+
+    @property
+    def selectors(self) -> list[str]:
+        """Names of the selectors, in the order given."""
+        return list(dict.fromkeys(record.selector for record in self.records))
+
+    @property
+    def estimators(self) -> list[str]:
+        """Names of the estimators, in the order given."""
+        return list(dict.fromkeys(record.estimator for record in self.records))
+
+    @property
+    def ks(self) -> list[int]:
+        """Numbers of features, rising."""
+        return sorted({record.k for record in self.records})
+
+    def values(self, what: str, selector: str, estimator: str, k: int) -> Array:
+        """One figure of every split: a metric, or a field of :class:`Record`."""
+        return np.array(
+            [
+                record.scores.get(what, np.nan) if what in self.metrics else getattr(record, what)
+                for record in self.records
+                if (record.selector, record.estimator, record.k) == (selector, estimator, k)
+            ],
+            dtype=np.float64,
+        )
+
+    def mean(self, what: str, estimator: str | None = None) -> Array:
+        """Means over the splits, of shape (n_selectors, n_ks)."""
+        return self._over_splits(np.mean, what, estimator)
+
+    def sd(self, what: str, estimator: str | None = None) -> Array:
+        """Standard deviations over the splits, of shape (n_selectors, n_ks)."""
+        return self._over_splits(np.std, what, estimator)
+
+    def _over_splits(self, reduce: Any, what: str, estimator: str | None) -> Array:
+        name = self.estimators[0] if estimator is None else estimator
+        return np.array(
+            [
+                [reduce(self.values(what, selector, name, k)) for k in self.ks]
+                for selector in self.selectors
+            ]
+        )
+
+    def stability(self, selector: str, k: int) -> tuple[float, float, float]:
+        """Stability of a selector over the splits and its 95 % confidence interval.
+
+        The measure of Nogueira, Sechidis and Brown (2018); NaN where it is not defined: under the
+        published protocol, where there is one selection only, and if all features are selected.
+        """
+        first = self.estimators[0]
+        supports = [
+            record.support
+            for record in self.records
+            if (record.selector, record.estimator, record.k) == (selector, first, k)
+            and not record.error
+        ]
+        if len(supports) < 2 or self.protocol == "published":
+            return (np.nan, np.nan, np.nan)
+        mask = np.zeros((len(supports), self.n_features), dtype=bool)
+        for row, support in zip(mask, supports, strict=True):
+            row[list(support)] = True
+        if mask.all() or not mask.any():
+            return (np.nan, np.nan, np.nan)
+        return tuple(stability(mask))  # type: ignore[return-value]
+
+    def to_frame(self) -> Any:
+        """The records as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError('to_frame needs pandas: pip install "rowsparse[tables]".') from None
+        return pd.DataFrame([record.flat() for record in self.records])
+
+
 # honest: select inside each training fold. published: select once, on all samples.
 PROTOCOLS = ("honest", "published")
+# Ridge per sample of the models that have no coefficients without one if the fit is perfect.
+_LEAST_RIDGE = 1e-2
 
 
 def selection_curve(
@@ -81,13 +181,15 @@ def selection_curve(
     estimators : dict of str to estimator, optional
         Fitted on the selected features and scored; by default a linear support vector machine and
         the nearest neighbour for classes, a linear support vector machine for each label, and
-        linear regression for numbers.
+        linear regression for numbers, and Poisson and Cox regression for counts and survival.
     cv : int, splitter or iterable, default=5
         As in scikit-learn. An integer means stratified folds, shuffled by ``random_state``.
     protocol : {"honest", "published"}, default="honest"
         Where the selection happens.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds.
+    task : str, default="auto"
+        "classification", "multilabel", "regression", "counts", "survival", or "auto".
+        It is what y holds. Selectors that know no counts take them as numbers, and those that know
+        no survival times take their martingale residuals.
     on_error : {"raise", "record"}, default="raise"
         Whether a selector that fails stops everything, or is noted in its records.
     n_jobs : int, optional
@@ -117,7 +219,7 @@ def selection_curve(
     counts = _checked_counts(ks)
     named = _named(selectors)
     judges = dict(default_estimators(task) if estimators is None else estimators)
-    splits = folds(cv, X, y, task, random_state)
+    splits = drawn_folds(cv, X, y, task, shuffle=True, random_state=random_state)
     seeds = np.random.SeedSequence(random_state).generate_state(len(splits))
     if protocol == "published":
         work = [(name, list(enumerate(splits)), int(seeds[0])) for name in named]
@@ -171,73 +273,17 @@ def evaluate_split(
             if not found or protocol == "honest":
                 scaler.fit(X[seen])
                 Z = scaler.transform(X[seen])
-                found = select_for_each(selector, Z, y[seen], ks, seed=seed)
+                goal = targets_for(selector, y[seen], task)
+                found = select_for_each(selector, Z, goal, ks, seed=seed)
         except Exception as error:
             if on_error == "raise":
                 raise
             why = f"{type(error).__name__}: {error}"
-            records += [
-                Record(name, judge, protocol, k, split, error=why)
-                for k in ks
-                for judge in estimators
-            ]
+            records += failed_records(name, ks, estimators, protocol, split, why)
             continue
+        fold = Fold(X, y, task, train, test, split)
         for k in ks:
-            records += judge_selection(
-                name, found[k], X, y, train, test, split, estimators, task, protocol
-            )
-    return records
-
-
-def judge_selection(
-    name: str,
-    selection: Selection,
-    X: Any,
-    y: Any,
-    train: Index,
-    test: Index,
-    split: int,
-    estimators: Mapping[str, Any],
-    task: str,
-    protocol: str = "honest",
-    metric: str | None = None,
-) -> list[Record]:
-    """The records of one selection on one split, one for every estimator.
-
-    ``metric`` is a score that needs more than predictions (``NEEDS_VALUES``), if it is wanted.
-    """
-    S = selection.support
-    part = np.asarray(X[:, S].toarray() if sp.issparse(X) else X[:, S], dtype=np.float64)
-    if protocol == "published":
-        # The published protocol scales with the test samples included.
-        part = StandardScaler().fit_transform(part)
-    objective = refitted_objective(part[train], y[train], np.arange(S.size), task=task)
-    repeats = redundancy(part[train], np.arange(S.size))
-    records = []
-    for judge, estimator in estimators.items():
-        fresh = clone(estimator)
-        model = fresh if protocol == "published" else make_pipeline(StandardScaler(), fresh)
-        model.fit(part[train], y[train])
-        scores = prediction_scores(task, y[test], model.predict(part[test]))
-        if metric in NEEDS_VALUES:
-            said = predict(model, part[test], task)
-            scores[metric] = prediction_score(metric, task, y[test], said)
-        records.append(
-            Record(
-                name,
-                judge,
-                protocol,
-                selection.k,
-                split,
-                n_selected=int(S.size),
-                support=tuple(S.tolist()),
-                scores=scores,
-                objective=objective,
-                redundancy=repeats,
-                seconds=selection.seconds,
-                shared=selection.shared,
-            )
-        )
+            records += fold.records(name, found[k], estimators, protocol=protocol)
     return records
 
 
@@ -246,6 +292,10 @@ def default_estimators(task: str) -> dict[str, Any]:
     machine = SVC(kernel="linear", C=1.0)
     if task == "regression":
         return {"linear regression": LinearRegression()}
+    if task == "counts":
+        return {"Poisson regression": PoissonRegressor(alpha=_LEAST_RIDGE, max_iter=300)}
+    if task == "survival":
+        return {"Cox regression": TopKRegressor(1.0, loss="cox", alpha=_LEAST_RIDGE)}
     if task == "multilabel":
         return {"linear SVM": OneVsRestClassifier(machine)}
     return {"linear SVM": machine, "1-NN": KNeighborsClassifier(n_neighbors=1)}
@@ -271,16 +321,3 @@ def _checked_counts(ks: Iterable[int]) -> list[int]:
     for k in counts:
         check_number("every one of ks", k, low=1, integer=True)
     return sorted({int(k) for k in counts})
-
-
-def folds(
-    cv: Any, X: Any, y: Any, task: str, random_state: int | None
-) -> list[tuple[Index, Index]]:
-    """Training and test rows: stratified for classes, and shuffled if ``cv`` is a number."""
-    splitter = check_cv(cv, y, classifier=task == "classification")
-    if isinstance(cv, int | np.integer):
-        splitter = type(splitter)(int(cv), shuffle=True, random_state=random_state)
-    with warnings.catch_warnings():
-        # Gene expression data often have classes with fewer samples than folds.
-        warnings.filterwarnings("ignore", message="The least populated class")
-        return list(splitter.split(X, y))

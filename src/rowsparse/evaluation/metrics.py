@@ -8,16 +8,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import (
     accuracy_score,
+    d2_tweedie_score,
     f1_score,
     mean_absolute_error,
     r2_score,
     recall_score,
     roc_auc_score,
+    root_mean_squared_error,
 )
 
 from rowsparse._arrays import Array
 from rowsparse._validation import check_choice
 from rowsparse.evaluation.predictions import Predictions
+from rowsparse.evaluation.survival import has_pairs
+from rowsparse.selectors.topk.risk_scores import concordance
 from rowsparse.targets import encode_targets, target_array
 
 __all__ = [
@@ -29,54 +33,65 @@ __all__ = [
     "redundancy",
     "refitted_objective",
     "residue",
+    "score_by_chance",
 ]
 
 # The metrics of each kind of target, the usual one first.
 METRICS = {
     "classification": ("accuracy", "balanced_accuracy", "macro_f1", "auc", "log_loss"),
     "multilabel": ("macro_f1", "accuracy", "auc"),
-    "regression": ("r2", "mae"),
+    "regression": ("r2", "rmse", "mae"),
+    "counts": ("d2", "rmse", "mae"),
+    "survival": ("concordance",),
 }
+# Rates below this count as it: a deviance has the logarithm of rates.
+_LEAST_RATE = float(np.finfo(np.float64).tiny)
+# Pairs of a target and a prediction that are looked at, and the least number of rotations.
+_PAIRS, _LEAST_TURNS = 5000, 5
 # These need what a model says for each class, not only its answer.
 NEEDS_VALUES = ("auc", "log_loss")
 
 
 def is_better_low(metric: str) -> bool:
     """Whether a lower score is a better one."""
-    return metric in ("log_loss", "mae")
+    return metric in ("log_loss", "mae", "rmse")
 
 
-def prediction_scores(task: str, y_true: Any, y_pred: Any) -> dict[str, float]:
-    """All metrics of a task that need nothing but the predictions.
+def prediction_scores(
+    task: str, y_true: Any, predictions: Predictions, metric: str | None = None
+) -> dict[str, float]:
+    """All metrics of a task that need nothing but the answers, and one more if it is wanted.
 
     For labels, ``accuracy`` is the share of samples whose labels are all right, and
     ``macro_f1`` the mean over the labels of F1, 0 for a label that is never predicted.
 
     Parameters
     ----------
-    task : {"classification", "multilabel", "regression"}
+    task : {"classification", "multilabel", "regression", "counts", "survival"}
         What the targets are.
-    y_true, y_pred : array-like
-        Targets and predictions.
+    y_true : array-like
+        Targets.
+    predictions : Predictions
+        What a model says.
+    metric : str, optional
+        One of :data:`NEEDS_VALUES`.
 
     Returns
     -------
     dict of str to float
-        The metrics that :data:`METRICS` lists for the task, without those in
-        :data:`NEEDS_VALUES`.
 
     Examples
     --------
-    >>> scores = prediction_scores("classification", [0, 0, 0, 1], [0, 0, 1, 1])
+    >>> said = Predictions([0, 0, 1, 1])
+    >>> scores = prediction_scores("classification", [0, 0, 0, 1], said)
     >>> scores["accuracy"], round(scores["balanced_accuracy"], 3)
     (0.75, 0.833)
     """
     check_choice("task", task, METRICS)
-    given = Predictions(y_pred)
     return {
-        metric: prediction_score(metric, task, y_true, given)
-        for metric in METRICS[task]
-        if metric not in NEEDS_VALUES
+        name: prediction_score(name, task, y_true, predictions)
+        for name in METRICS[task]
+        if name == metric or name not in NEEDS_VALUES
     }
 
 
@@ -86,13 +101,16 @@ def prediction_score(metric: str, task: str, y_true: Any, predictions: Predictio
     ``auc`` is the area under the ROC curve: of several classes, each against the rest, the mean
     over those in `y_true`; of labels, the mean over those that are 0 and 1 in `y_true`. It is NaN
     if there is none. ``log_loss`` is the mean of -log of the probability of the true class, and
-    NaN if the model has no probabilities.
+    NaN if the model has no probabilities. ``d2`` is the share of the Poisson deviance that the
+    predictions explain, as R^2 has it of the squared residuals. ``concordance`` is Harrell's C:
+    the share of the pairs of samples in which the one with the earlier event has the higher risk;
+    NaN without such a pair.
 
     Parameters
     ----------
     metric : str
         One of those that :data:`METRICS` lists for the task.
-    task : {"classification", "multilabel", "regression"}
+    task : {"classification", "multilabel", "regression", "counts", "survival"}
         What the targets are.
     y_true : array-like
         Targets.
@@ -114,10 +132,58 @@ def prediction_score(metric: str, task: str, y_true: Any, predictions: Predictio
         return float(f1_score(y_true, answers, average="macro", zero_division=0.0))
     if metric == "r2":
         return float(r2_score(y_true, answers))
+    if metric == "concordance":
+        return concordance(y_true, answers) if has_pairs(y_true) else np.nan
+    if metric == "d2":
+        return _explained_deviance(np.asarray(y_true, dtype=np.float64), answers)
+    if metric == "rmse":
+        return float(root_mean_squared_error(y_true, answers))
     if metric == "mae":
         return float(mean_absolute_error(y_true, answers))
     check_choice("metric", metric, METRICS[task])
     return _auc(y_true, predictions) if metric == "auc" else _log_loss(y_true, predictions)
+
+
+def score_by_chance(metric: str, task: str, y_true: Any, predictions: Predictions) -> float:
+    """The score that predictions are expected to have if they are given to the samples at random.
+
+    The mean over all rotations of the predictions, or over some where there are many samples. All
+    metrics are means over pairs of a target and a prediction, or follow from such means that do
+    not depend on the order, so that one score of all pairs is that of their mean.
+
+    Parameters
+    ----------
+    metric, task, y_true, predictions
+        As in :func:`prediction_score`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> score_by_chance("accuracy", "classification", [0, 0, 1, 1], Predictions([0, 0, 0, 1]))
+    0.5
+    """
+    y_true = np.asarray(y_true)
+    if metric == "concordance":
+        return 0.5
+    n = len(y_true)
+    n_turns = min(n, max(_LEAST_TURNS, _PAIRS // n))
+    turns = ((np.arange(n_turns) + 0.5) * n / n_turns).astype(np.intp)
+    rows = (np.arange(n) + turns[:, None]) % n
+    at = np.broadcast_to(np.arange(n), rows.shape)
+    return prediction_score(metric, task, y_true[at.ravel()], predictions.of(rows.ravel()))
+
+
+def _explained_deviance(y_true: Array, rates: Any) -> float:
+    """D^2; of counts that are all the same 0, as R^2 is in scikit-learn, and 1 if it is perfect."""
+    rates = np.maximum(rates, _LEAST_RATE)
+    if len(y_true) < 2:
+        return np.nan
+    if np.ptp(y_true) == 0:
+        return float(np.allclose(y_true, rates))
+    return float(d2_tweedie_score(y_true, rates, power=1))
 
 
 def _auc(y_true: Any, predictions: Predictions) -> float:

@@ -1,13 +1,14 @@
-"""What a fitted model says of samples: its answers, and what it says for each class."""
+"""What models say of held-out samples: their answers, and what they say for each class."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rowsparse._arrays import Array
+from rowsparse._arrays import Array, Index
+from rowsparse.targets import NUMERIC_TASKS
 
 __all__ = ["Predictions", "predict"]
 
@@ -21,7 +22,8 @@ class Predictions:
     answers : array
         Classes, 0/1 labels or numbers.
     values : array of shape (n_samples, n_classes) or None
-        Probabilities or decision values of each class, or of each label; None for numbers.
+        Probabilities or decision values of each class, or of each label; None for numbers, and
+        of models that have neither.
     classes : array or None
         The classes in the order of the columns of ``values``; None for labels and numbers.
     are_probabilities : bool
@@ -33,6 +35,11 @@ class Predictions:
     classes: Any = None
     are_probabilities: bool = False
 
+    def of(self, rows: Index) -> Predictions:
+        """The predictions of some samples."""
+        values = None if self.values is None else self.values[rows]
+        return replace(self, answers=np.asarray(self.answers)[rows], values=values)
+
 
 def predict(model: Any, X: Any, task: str) -> Predictions:
     """The predictions of a fitted model, with probabilities if it has them.
@@ -42,7 +49,7 @@ def predict(model: Any, X: Any, task: str) -> Predictions:
     model : estimator
         Of scikit-learn.
     X : array of shape (n_samples, n_features)
-    task : {"classification", "multilabel", "regression"}
+    task : {"classification", "multilabel", "regression", "counts", "survival"}
 
     Returns
     -------
@@ -57,7 +64,8 @@ def predict(model: Any, X: Any, task: str) -> Predictions:
     (150, 3)
     """
     answers = model.predict(X)
-    if task == "regression":
+    has_values = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
+    if task in NUMERIC_TASKS or not has_values:
         return Predictions(answers)
     classes = model.classes_ if task == "classification" else None
     has_probabilities = hasattr(model, "predict_proba")

@@ -14,12 +14,12 @@ from sklearn.feature_selection import RFE, SelectKBest
 
 from rowsparse._arrays import Index
 from rowsparse.selectors import TopK, TopKPath, topk_path
-from rowsparse.selectors.base.parameters import check_parameters
-from rowsparse.selectors.topk.losses import PATH_LOSSES
-from rowsparse.selectors.topk.path import FEW_RESTARTS
-from rowsparse.selectors.topk.path_problem import SquaredPathProblem, path_problem
+from rowsparse.selectors.base.shared_parameters import check_parameters
+from rowsparse.selectors.topk.loss_defaults import PATH_LOSSES
+from rowsparse.selectors.topk.topk_path import FEW_RESTARTS
+from rowsparse.selectors.topk.topk_problem import open_problem
 
-__all__ = ["Selection", "path_of", "select_for_each", "strongest_first", "with_count"]
+__all__ = ["Selection", "path_of", "select_for_each", "selecting_k", "strongest_first"]
 
 # Names of the parameter that is the number of features; the first one that a selector has.
 _COUNT_NAMES = ("n_features_to_select", "k", "max_features")
@@ -49,13 +49,13 @@ class Selection:
     shared: bool
 
 
-def with_count(selector: Any, k: int, seed: int | None = None) -> Any:
+def selecting_k(selector: Any, k: int, seed: int | None = None) -> Any:
     """A clone of a selector that picks k features; ``seed`` replaces a ``random_state`` of None.
 
     Examples
     --------
     >>> from sklearn.feature_selection import SelectKBest
-    >>> with_count(SelectKBest(), 3)
+    >>> selecting_k(SelectKBest(), 3)
     SelectKBest(k=3)
     """
     fresh = clone(selector)
@@ -115,14 +115,14 @@ def select_for_each(
     if along_path is None:
         along_path = len(wanted) > _PATH_FROM
     if _has_path(selector) and along_path:
-        return _along_path(with_count(selector, 1, seed), X, y, wanted)
+        return _along_path(selecting_k(selector, 1, seed), X, y, wanted)
     if _has_path(selector) and selector.loss != "logistic":
-        found = _with_one_design(with_count(selector, 1, seed), X, y, wanted)
+        found = _with_one_design(selecting_k(selector, 1, seed), X, y, wanted)
         if found is not None:
             return found
 
     def fitted(k: int) -> tuple[Any, float]:
-        fresh = with_count(selector, min(k, d), seed)
+        fresh = selecting_k(selector, min(k, d), seed)
         start = time.perf_counter()
         fresh.fit(X, y)
         return fresh, time.perf_counter() - start
@@ -139,7 +139,7 @@ def select_for_each(
 
 
 def path_of(selector: Any, X: Any, y: Any, k_max: int, **changes: Any) -> TopKPath:
-    """The path with the parameters of a TopK or TopKCV, but for the changes."""
+    """The path with the parameters of a TopK or TopKCV, except for the changes."""
     accepted = signature(topk_path).parameters
     params = selector.get_params(deep=False) | changes
     options = {name: value for name, value in params.items() if name in accepted}
@@ -173,8 +173,8 @@ def _with_one_design(selector: TopK, X: Any, y: Any, ks: list[int]) -> dict[int,
     """
     start = time.perf_counter()
     check_parameters(selector)
-    prepared = path_problem(selector, X, y, None)
-    if not isinstance(prepared, SquaredPathProblem):
+    prepared = open_problem(selector, X, y)
+    if prepared.loss_name != "squared":
         return None
     preparation = time.perf_counter() - start
     found = {}

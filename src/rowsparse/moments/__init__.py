@@ -1,4 +1,4 @@
-"""Statistics of row blocks that add up: what many selectors need, without the rows."""
+"""Statistics of blocks of rows that add up, from which many selectors can be fitted."""
 
 from rowsparse.moments.moments import Moments
 

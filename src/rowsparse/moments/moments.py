@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
+from sklearn.utils.validation import column_or_1d
 
 from rowsparse._arrays import Array, Index
+from rowsparse._files import UnreadableFileError, write_whole
+from rowsparse._npz import read_npz
 from rowsparse._validation import (
     check_choice,
     check_finite_columns,
@@ -19,12 +23,21 @@ from rowsparse._validation import (
     column_label,
     one_sentence,
 )
-from rowsparse.moments.growing_targets import GrowingTargets
 from rowsparse.moments.statistics import Statistics
-from rowsparse.moments.storage import Stored, read_moments_file, write_moments_file
-from rowsparse.targets import TASKS, check_sample_weight, declared_task, target_array
+from rowsparse.targets import (
+    FEW,
+    MANY,
+    TASKS,
+    Guess,
+    as_numbers,
+    check_sample_weight,
+    declared_task,
+    guess_from_counts,
+    guess_task,
+    target_array,
+)
 
-__all__ = ["Moments", "checked_block"]
+__all__ = ["GrowingTargets", "Moments", "checked_block"]
 
 # Larger values have squares that overflow when they are summed up.
 _LARGEST = 1e140
@@ -125,7 +138,7 @@ class Moments:
 
     @property
     def targets(self) -> GrowingTargets:
-        """What the targets are."""
+        """The kind of targets."""
         if self._targets is None:
             raise ValueError("The Moments are of no samples: update them first.")
         return self._targets
@@ -152,7 +165,7 @@ class Moments:
         feature_names : array of str of shape (n_features,), optional
             The names of the columns, where X is no dataframe.
         classes : array-like, optional
-            Classes that y may have, of which this block need not have samples.
+            Classes that y may have, whether or not this block has samples of them.
 
         Returns
         -------
@@ -168,7 +181,9 @@ class Moments:
         if weights is not None and np.any(weights == 0):
             kept = np.flatnonzero(weights)
             values, y, weights = values[kept], y[kept], weights[kept]
-        targets = GrowingTargets.of(y, task) if self._targets is None else self._targets
+        targets = (
+            GrowingTargets.from_first_block(y, task) if self._targets is None else self._targets
+        )
         if classes is not None:
             targets = targets.with_classes(target_array(classes, len(classes)))
         self._add(values, y, weights, names, targets)
@@ -225,8 +240,8 @@ class Moments:
     def subtract(self, part: Moments) -> Self:
         """Take away the statistics of some of the samples.
 
-        What is left of a column that varies almost only in ``part`` has few digits: where that
-        matters, merge the other parts instead.
+        For a column that varies almost only in ``part`` the difference has few correct digits:
+        where that matters, merge the other parts instead.
 
         Parameters
         ----------
@@ -257,7 +272,7 @@ class Moments:
         return twin
 
     def with_classes_of(self, other: Moments) -> Moments:
-        """These Moments with all classes of the others, for which there need be no samples."""
+        """These Moments with all classes of the others too, even those without samples here."""
         wider = Moments(self._task, products=self._products)
         wider._targets = self.targets.united(other.targets)
         wider._statistics = self._statistics_for(wider._targets)
@@ -285,7 +300,7 @@ class Moments:
 
     @classmethod
     def load(cls, path: str | Path) -> Moments:
-        """Read what :meth:`save` wrote.
+        """Read a file of :meth:`save`.
 
         Parameters
         ----------
@@ -371,3 +386,236 @@ def _check_magnitude(values: Any, X: Any) -> None:
             f"X has values in {column_label(X, j)} too large for Moments: divide it by a power of "
             "ten."
         )
+
+
+# -------------------------------------------------------------------------------------------- files
+# The version of the files that are written.
+_FORMAT = 2
+_NUMBERS = (
+    "x_origin",
+    "y_origin",
+    "x_shift",
+    "y_shift",
+    "x_square",
+    "x_error",
+    "y_error",
+    "xy",
+    "yy",
+    "x_low",
+    "x_high",
+    "y_low",
+    "y_high",
+    "group_scatter",
+)
+_NEEDED = (*_NUMBERS, "format", "counts", "task", "flags")
+_OPTIONAL = ("xx", "classes", "names")
+_PLAIN_KINDS = "biufUS"
+
+
+class Stored(NamedTuple):
+    """The contents of a file: the task as it was asked for, and the rest of Moments."""
+
+    task: str
+    targets: GrowingTargets
+    statistics: Statistics
+    names: NDArray[Any] | None
+
+
+def write_moments_file(path: Path, stored: Stored) -> None:
+    """Write an NPZ file, whole or not at all."""
+    found, targets = stored.statistics, stored.targets
+    arrays: dict[str, Any] = {name: getattr(found, name) for name in _NUMBERS}
+    arrays |= {
+        "format": np.array(_FORMAT),
+        "counts": np.array([found.n_rows, found.weight, targets.n_numbers], dtype=np.float64),
+        "task": np.array([stored.task, targets.task]),
+        "flags": np.array([targets.single_output, targets.guessed]),
+    }
+    if found.xx is not None:
+        arrays["xx"] = found.xx
+    if targets.classes is not None:
+        arrays["classes"] = _plain(targets.classes)
+    if stored.names is not None:
+        arrays["names"] = stored.names.astype(str)
+
+    def write(to: Path) -> None:
+        with to.open("wb") as file:
+            np.savez(file, **arrays)
+
+    write_whole(path, write)
+
+
+def read_moments_file(path: Path) -> Stored:
+    """Read a file; every promise of it is checked."""
+    try:
+        return _read(read_npz(path, (*_NEEDED, *_OPTIONAL))[0])
+    except UnreadableFileError as error:
+        raise UnreadableFileError(f"{path} {error}") from None
+
+
+def _read(arrays: dict[str, NDArray[Any]]) -> Stored:
+    if not arrays.keys() >= set(_NEEDED):
+        raise UnreadableFileError("holds no Moments: write it with Moments.save.")
+    if int(arrays["format"]) != _FORMAT:
+        raise UnreadableFileError("was written by another version: gather the Moments again.")
+    asked, task = arrays["task"].tolist()
+    counts, flags = arrays["counts"].tolist(), arrays["flags"].tolist()
+    targets = GrowingTargets(task, arrays.get("classes"), int(counts[2]), *flags)
+    d, c = arrays["x_origin"].size, targets.width
+    statistics = Statistics.empty(d, c, products="xx" in arrays, grouped=targets.grouped)
+    statistics.n_rows, statistics.weight = int(counts[0]), counts[1]
+    for name in (*_NUMBERS, "xx"):
+        if name not in arrays:
+            continue
+        if arrays[name].shape != getattr(statistics, name).shape:
+            raise UnreadableFileError(f"is damaged: its {name!r} has the wrong shape.")
+        setattr(statistics, name, np.array(arrays[name], order="F" if name == "xx" else "C"))
+    names = arrays["names"].astype(object) if "names" in arrays else None
+    return Stored(asked, targets, statistics, names)
+
+
+def _plain(classes: NDArray[Any]) -> NDArray[Any]:
+    """Labels as text or numbers, which need no pickle."""
+    plain = classes if classes.dtype.kind in _PLAIN_KINDS else np.array(classes.tolist())
+    if plain.ndim != 1 or plain.dtype.kind not in _PLAIN_KINDS:
+        raise ValueError("Moments can be saved if the classes are text or numbers only.")
+    return plain
+
+
+# ------------------------------------------------------------------------------ targets in blocks
+_NO_CLASSES = (
+    "y holds numbers that are no classes, but the y of earlier blocks was taken for classes: pass "
+    "task='regression', or task='classification' if all of them are classes."
+)
+
+
+@dataclass(frozen=True)
+class GrowingTargets:
+    """The task and the columns that go with it.
+
+    Attributes
+    ----------
+    task : {"classification", "multilabel", "regression"}
+        What the columns mean.
+    classes : array or None
+        The classes so far, sorted, for classification.
+    n_numbers : int
+        The number of labels or numbers a row, 0 for classification.
+    single_output : bool
+        Whether y is one-dimensional and holds numbers.
+    guessed : bool
+        Whether the task was guessed from the first block.
+    """
+
+    task: str
+    classes: NDArray[Any] | None
+    n_numbers: int
+    single_output: bool
+    guessed: bool
+
+    @classmethod
+    def from_first_block(cls, y: NDArray[Any], task: str) -> GrowingTargets:
+        """From the first block; ``task`` may be "auto"."""
+        guessed = task == "auto"
+        guess = guess_task(y) if guessed else Guess(task)
+        if guess.task == "survival":
+            raise ValueError(
+                "y holds events and times of survival: they need all samples at once, with "
+                "TopK.fit and loss='cox'."
+            )
+        # Later blocks may hold the same values again.
+        found = "classification" if 0 < guess.n_values <= FEW else guess.task
+        if found == "classification":
+            return cls(found, _unique(y)[0], 0, False, guessed)
+        width = 1 if y.ndim == 1 else y.shape[1]
+        return cls(found, None, width, found == "regression" and y.ndim == 1, guessed)
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.n_numbers if self.classes is None else int(self.classes.size)
+
+    def doubt(self, counts: Array) -> str | None:
+        """A sentence for a warning, if the classes, seen so often, were a close guess or worse."""
+        if not self.guessed or self.classes is None or _kind(self.classes) != "number":
+            return None
+        guess = guess_from_counts(counts)
+        if guess.task == "classification":
+            return guess.doubt
+        return Guess("classification", close=True, n_values=guess.n_values).doubt
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the columns hold zeros and ones."""
+        return self.task != "regression"
+
+    def encoded(self, y: NDArray[Any]) -> tuple[GrowingTargets, Array]:
+        """The columns with the classes of a block added, and the block as a target matrix."""
+        if self.classes is not None:
+            guess = guess_task(y) if self.guessed else Guess(self.task)
+            if guess.task != "classification" and not guess.n_values:
+                raise ValueError(_NO_CLASSES)
+            labels, code = _unique(y)
+            wider = self.with_classes(labels)
+            assert wider.classes is not None
+            at = np.searchsorted(wider.classes, labels)
+            return wider, np.eye(wider.width)[at[code]]
+        numbers = as_numbers(y)
+        if numbers.shape[1] != self.n_numbers:
+            raise ValueError(
+                f"y has {numbers.shape[1]} columns, but that of earlier blocks had "
+                f"{self.n_numbers}."
+            )
+        if self.task == "multilabel" and not np.isin(numbers, (0.0, 1.0)).all():
+            raise ValueError("y must hold only 0 and 1 for task='multilabel'.")
+        return self, numbers
+
+    def united(self, other: GrowingTargets) -> GrowingTargets:
+        """The columns of both; refused if they are not for the same kind of targets."""
+        if self.task != other.task and self.guessed and other.guessed:
+            raise ValueError(
+                f"y was taken for {self.task} in some blocks and for {other.task} in others: pass "
+                "task, such as task='regression'."
+            )
+        if self.task != other.task or self.n_numbers != other.n_numbers:
+            raise ValueError(
+                f"Moments for {self.task} with {self.width} targets and for {other.task} with "
+                f"{other.width} cannot be combined: gather all with the same task and y."
+            )
+        return self if other.classes is None else self.with_classes(other.classes)
+
+    def positions(self, wider: GrowingTargets) -> Index:
+        """Where these columns are among those of ``wider``."""
+        if self.classes is None or wider.classes is None:
+            return np.arange(self.width)
+        return np.searchsorted(wider.classes, self.classes)
+
+    def with_classes(self, labels: NDArray[Any]) -> GrowingTargets:
+        """The columns with further classes."""
+        if self.classes is None:
+            raise ValueError(f"classes are for classification, and y is for {self.task}.")
+        if _kind(labels) != _kind(self.classes):
+            raise ValueError(
+                f"y has the class {labels.tolist()[0]!r} and earlier blocks have "
+                f"{self.classes.tolist()[0]!r}: classes must be of one kind, all text or all "
+                "numbers."
+            )
+        joined = np.unique(np.concatenate([self.classes, labels]))
+        if self.guessed and _kind(joined) == "number" and joined.size > MANY:
+            raise ValueError(_NO_CLASSES)
+        return self if joined.size == self.classes.size else replace(self, classes=joined)
+
+
+def _unique(y: NDArray[Any]) -> tuple[NDArray[Any], Index]:
+    try:
+        classes, code = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+    except TypeError:
+        raise ValueError("y must hold class labels of one kind, all text or all numbers.") from None
+    return classes, code
+
+
+def _kind(labels: NDArray[Any]) -> str:
+    """Whether labels are text or numbers."""
+    if labels.dtype.kind == "O":
+        return "text" if isinstance(labels.tolist()[0], str) else "other"
+    return "text" if labels.dtype.kind in "UST" else "number"

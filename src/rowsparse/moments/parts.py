@@ -1,4 +1,4 @@
-"""Moments of several parts of the samples, gathered in one pass: for folds and subsamples."""
+"""Moments of several parts of the samples, for folds and subsamples, gathered in one pass."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from rowsparse._arrays import Index
-from rowsparse.moments.growing_targets import GrowingTargets
-from rowsparse.moments.moments import Moments, checked_block
+from rowsparse.moments.moments import GrowingTargets, Moments, checked_block
 from rowsparse.targets import check_sample_weight, target_array
 
 __all__ = ["MomentsInParts", "counted_labels", "merged"]
@@ -87,7 +86,7 @@ class MomentsInParts:
         return object.__sizeof__(self) + sum(getsizeof(part) for part in self.parts)
 
     def merged(self, other: MomentsInParts) -> MomentsInParts:
-        """Those of the samples of both; neither is changed."""
+        """The parts of the samples of both; neither is changed."""
         both = copy(self)
         both._whole = merged([self._whole, other._whole])
         both.parts = [merged(pair) for pair in zip(self.parts, other.parts, strict=True)]
@@ -108,11 +107,11 @@ class MomentsInParts:
 
 
 def counted_labels(y: Any, task: str) -> Counter[Any]:
-    """How many samples of a block there are of each class, or in all (of None) without classes."""
+    """Counts of a block's samples by class; without classes their number, under None."""
     y = target_array(y, len(y))
     if y.shape[0] == 0:
         return Counter()
-    if GrowingTargets.of(y, task).classes is None:
+    if GrowingTargets.from_first_block(y, task).classes is None:
         return Counter({None: y.shape[0]})
     labels, code = _coded(y)
     return Counter(dict(zip(labels, np.bincount(code).tolist(), strict=True)))

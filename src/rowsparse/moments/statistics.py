@@ -10,6 +10,7 @@ digits, however large they are. How large the rounding errors may be is counted 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsyr, dsyrk
 
 from rowsparse._arrays import Array, Index
-from rowsparse.moments.sums import chunks, joint_range, scatter, sparse_moments, sum_error
+from rowsparse._threads import blas_threads_for
 
 __all__ = ["Statistics"]
 
@@ -32,10 +33,14 @@ _PANEL = 1024
 _GONE = 1e-12
 # Number of rows whose mean is the origin.
 _ORIGIN_ROWS = 32
-# What there is one of for each column of X.
+# Fields with one entry for each column of X.
 _OF_COLUMNS = ("x_origin", "x_shift", "x_square", "x_error", "x_low", "x_high")
 # Error of an addition to the sums of products, or a subtraction, as a share of them.
-_UPDATE = 8.0 * float(np.finfo(np.float64).eps)
+_EPS = float(np.finfo(np.float64).eps)
+_UPDATE = 8.0 * _EPS
+# Entries of X that are centred and multiplied at a time, and the least number of rows of them:
+# with fewer, adding to the products takes longer than computing them.
+_CHUNK_ENTRIES, _CHUNK_ROWS = 1 << 20, 512
 
 
 @dataclass
@@ -161,9 +166,10 @@ class Statistics:
             if self._add_sparse(by_rows, Y, weights):
                 return
             X = by_rows
-        for rows in chunks(*X.shape):
-            part = X[rows].toarray() if sp.issparse(X) else X[rows]
-            self._add_dense(part, Y[rows], None if weights is None else weights[rows])
+        with blas_threads_for(X.shape[0] * X.shape[1]):
+            for rows in chunks(*X.shape):
+                part = X[rows].toarray() if sp.issparse(X) else X[rows]
+                self._add_dense(part, Y[rows], None if weights is None else weights[rows])
 
     def _add_dense(self, X: NDArray[Any], Y: Array, weights: Array | None) -> None:
         n, d = X.shape
@@ -276,7 +282,7 @@ class Statistics:
         left = whole - part.weight
         if self.grouped:
             self._subtract_groups(part)
-        # With the means of what is left, Chan's formula is solved for S_a.
+        # With the means of the other rows, Chan's formula is solved for S_a.
         dx, dy = self._differences(part)
         self.x_shift = self.x_shift - dx * (part.weight / left)
         self.y_shift = self.y_shift - dy * (part.weight / left)
@@ -297,7 +303,7 @@ class Statistics:
         left = self.group_weight - part.group_weight
         some = left > _GONE * self.group_weight
         share = part.group_weight / np.where(some, left, 1.0)
-        # Between the means of the part and of what is left.
+        # Between the means of the part and of the other rows.
         difference = self._group_differences(part) * (1.0 + share)[:, None]
         factor = np.where(some, left * part.group_weight, 0.0)
         factor = factor / np.where(self.group_weight > 0, self.group_weight, 1.0)
@@ -334,7 +340,7 @@ class Statistics:
         self.y_error = self.y_error + other.y_error + _UPDATE * np.diag(self.yy) + of_means * far_y
 
     def _differences(self, other: Statistics) -> tuple[Array, Array]:
-        """How much larger the means of the other rows are, to all digits."""
+        """Differences of the other rows' means from these, to all digits."""
         dx = (other.x_origin - self.x_origin) + other.x_shift - self.x_shift
         dy = (other.y_origin - self.y_origin) + other.y_shift - self.y_shift
         return dx, dy
@@ -376,3 +382,53 @@ class Statistics:
             above = np.minimum.outer(columns, columns), np.maximum.outer(columns, columns)
             part.xx = np.asfortranarray(self.xx[above])
         return part
+
+
+# -------------------------------------------------------------- sums over the rows of a block
+def sum_error(n: int) -> float:
+    """Bound on the error of a sum of n products, relative to the lengths of its factors.
+
+    It is that of their means, too, and of the few operations on each of them.
+    """
+    return 2.0 * (n + 16) * _EPS
+
+
+def chunks(n: int, d: int) -> Iterator[slice]:
+    """Slices of the rows that are centred and multiplied at a time."""
+    step = max(_CHUNK_ROWS, _CHUNK_ENTRIES // max(d, 1))
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def scatter(Z: Array, w: Array) -> Array:
+    """Weighted sums of squared deviations of the columns from their means; changes Z."""
+    if w.size == 0:
+        return np.zeros(Z.shape[1])
+    Z -= w @ Z / w.sum()
+    error = w @ Z
+    np.square(Z, out=Z)
+    return np.maximum(w @ Z - error**2 / w.sum(), 0.0)
+
+
+def sparse_moments(X: Any, w: Array) -> tuple[Array, Array]:
+    """Means, and sums of squared deviations from them, of sparse columns."""
+    n, d = X.shape
+    total = float(w.sum())
+
+    def sums(data: Array) -> Array:
+        return np.asarray(sp.csr_array((data, X.indices, X.indptr), shape=(n, d)).T @ w)
+
+    full = np.bincount(X.indices, minlength=d) == n
+    absent = np.where(full, 0.0, np.maximum(total - sums(np.ones(X.nnz)), 0.0))
+    mean = sums(X.data) / total
+    deviation = X.data - mean[X.indices]
+    error = (sums(deviation) - absent * mean) / total
+    np.square(deviation, out=deviation)
+    square = sums(deviation) + absent * mean**2 - total * error**2
+    return mean + error, np.maximum(square, 0.0)
+
+
+def joint_range(
+    low: Array, high: Array, other_low: Array, other_high: Array
+) -> tuple[Array, Array]:
+    """The least and the largest values of both."""
+    return np.minimum(low, other_low), np.maximum(high, other_high)

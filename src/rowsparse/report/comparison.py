@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from rowsparse._names import shown
+from rowsparse._arrays import Array
+from rowsparse._names import full, shown
 from rowsparse._text import counted
+from rowsparse.evaluation import SelectionCurve
+from rowsparse.evaluation.metrics import is_better_low
+from rowsparse.plotting import ComparisonDisplay
+from rowsparse.plotting.axes import COLOURS, QUIET
 from rowsparse.report import score_words, words
-from rowsparse.report.agreement import agreement
-from rowsparse.report.curves import mean_and_band, score_axis
-from rowsparse.report.labels import placed_labels
-from rowsparse.report.lines import HEAD, Series, line_chart, style_class
-from rowsparse.report.names import isolated, listing
+from rowsparse.report.cell_charts import Cells, share_cells
+from rowsparse.report.charts import (
+    Chart,
+    draw_score_axis,
+    named_rows,
+    row_height,
+    spread_within,
+    style_class,
+    write_names,
+)
 from rowsparse.report.numbers import (
     best_word,
     decimal,
@@ -28,26 +36,29 @@ from rowsparse.report.numbers import (
     spread,
 )
 from rowsparse.report.page import Tile, render
-from rowsparse.report.strips import Interval, Strips, dots
-from rowsparse.report.svg import Scale, Svg, join
-
-if TYPE_CHECKING:
-    from rowsparse.evaluation import Record, SelectionCurve
-    from rowsparse.workflow.results import ComparisonResult
+from rowsparse.report.words import isolated, listing
+from rowsparse.workflow.results import ComparisonResult
 
 __all__ = ["comparison_charts", "comparison_page"]
 
 MOST_ROWS = 1000
 # A reference line may widen the axis of the scores by this many times its length.
 _MOST_AIR = 1.0
+# With more lines than this, error bars hide each other.
+_MOST_BARS = 3
+# More features than these are not read.
+_MOST_AGREED = 30
+# A method selects a feature if it does so in this share of the folds at least.
+_MOST_FOLDS = 0.5
 
 
 @dataclass(frozen=True)
 class MethodRow:
     """A method with one number of features.
 
-    ``scores`` has the mean over the folds and its standard deviation for each estimator; ``mean``
-    and ``sd`` are those of the first, and ``sign`` is -1 if a lower score is better.
+    ``n_selected`` is how many it took, which is all for AllFeatures. ``scores`` has the mean over
+    the folds and its standard deviation for each estimator; ``mean`` and ``sd`` are those of the
+    first, and ``sign`` is -1 if a lower score is better.
     """
 
     method: str
@@ -57,6 +68,7 @@ class MethodRow:
     stability: float
     redundancy: float
     seconds: float
+    n_selected: int
     sign: int = 1
 
     @property
@@ -92,64 +104,51 @@ def comparison_page(result: ComparisonResult) -> str:
     return render(
         "comparison.html.j2",
         result=result,
-        title=f"{counted(_n_compared(rows), 'method')} compared: features that "
+        title=f"{counted(_n_compared(rows), 'method')} compared: features to "
         f"{words.purpose(result.data)}",
         metric=curve.metrics[0],
         estimators=curve.estimators,
         summary=_summary(result, rows),
-        tiles=_tiles(curve, rows),
+        tiles=_tiles(result, rows),
         rows=rows,
         most_rows=MOST_ROWS,
         top_scores=_top_scores(rows),
         legend=[(name, style_class(at), "") for at, name in enumerate(curve.selectors)],
-        scores=_score_chart(result, rows) if len(curve.ks) > 1 else None,
-        dots=_dots(result, rows) if len(curve.ks) == 1 else None,
+        charts={chart.name: chart for chart in comparison_charts(result)},
         reference_words=_reference_sentence(result, rows),
-        agreement=agreement(curve, result.names, best.k) if best else None,
-        times=_time_chart(curve, rows),
+        agreement=_agreement(curve, result.names, best.k) if best else None,
         failures=Counter((r.selector, r.error) for r in curve.records if r.error),
         protocol_words=_protocol_sentence(curve.protocol),
     )
 
 
-def comparison_charts(
-    result: ComparisonResult,
-) -> dict[str, tuple[Svg, list[tuple[str, str, str]]]]:
-    """The line charts of the page by name, each with its legend."""
-    rows, curve = _rows(result.curve), result.curve
-    legend = [(name, style_class(at), "") for at, name in enumerate(curve.selectors)]
-    drawn = {"times": _time_chart(curve, rows)}
-    if len(curve.ks) > 1:
-        drawn["scores"] = _score_chart(result, rows)
-    return {name: (chart, legend) for name, chart in drawn.items() if chart is not None}
+def comparison_charts(result: ComparisonResult) -> list[Chart]:
+    """The charts of the page."""
+    rows = _rows(result.curve)
+    charts = [_score_chart(result, rows), _time_chart(result.curve, rows)]
+    return [chart for chart in charts if chart is not None]
 
 
 def _rows(curve: SelectionCurve) -> list[MethodRow]:
-    grouped: dict[tuple[str, str, int], list[Record]] = defaultdict(list)
-    for record in curve.records:
-        grouped[record.selector, record.estimator, record.k].append(record)
-    metric, first = curve.metrics[0], curve.estimators[0]
-    rows = []
-    for at, method in enumerate(curve.selectors):
-        for k in curve.ks:
-            scores = [
-                _mean_and_sd(record.scores.get(metric, math.nan) for record in records)
-                for records in (grouped[method, name, k] for name in curve.estimators)
-            ]
-            own = grouped[method, first, k]
-            rows.append(
-                MethodRow(
-                    method,
-                    style_class(at),
-                    k,
-                    scores,
-                    curve.stability(method, k)[0],
-                    _mean_and_sd(record.redundancy for record in own)[0],
-                    _mean_and_sd(record.seconds for record in own)[0],
-                    -1 if best_word(metric) == "lowest" else 1,
-                )
-            )
-    return rows
+    metric, estimators = curve.metrics[0], curve.estimators
+    means = [curve.mean(metric, name) for name in estimators]
+    sds = [curve.sd(metric, name) for name in estimators]
+    redundancy, passed = curve.mean("redundancy"), curve.mean("seconds")
+    return [
+        MethodRow(
+            method,
+            style_class(i),
+            k,
+            [(float(mean[i, j]), float(sd[i, j])) for mean, sd in zip(means, sds, strict=True)],
+            curve.stability(method, k)[0],
+            float(redundancy[i, j]),
+            float(passed[i, j]),
+            int(curve.values("n_selected", method, estimators[0], k).max(initial=0)) or k,
+            -1 if is_better_low(metric) else 1,
+        )
+        for i, method in enumerate(curve.selectors)
+        for j, k in enumerate(curve.ks)
+    ]
 
 
 def _n_compared(rows: list[MethodRow]) -> int:
@@ -157,16 +156,10 @@ def _n_compared(rows: list[MethodRow]) -> int:
     return len({row.method for row in rows if math.isfinite(row.mean)})
 
 
-def _mean_and_sd(values: Iterable[float]) -> tuple[float, float]:
-    """NaN if there are no values, or if one of them is NaN."""
-    found = np.fromiter(values, dtype=np.float64)
-    return (float(found.mean()), float(found.std())) if found.size else (math.nan, math.nan)
-
-
 def _best(rows: list[MethodRow]) -> MethodRow | None:
     """The row with the best score and, of equal scores, the fewest features."""
     scored = [row for row in rows if math.isfinite(row.mean)]
-    return max(scored, key=lambda row: (row.merit, -row.k), default=None)
+    return max(scored, key=lambda row: (row.merit, -row.n_selected), default=None)
 
 
 def _top_scores(rows: list[MethodRow]) -> dict[int, float]:
@@ -194,7 +187,7 @@ def _summary(result: ComparisonResult, rows: list[MethodRow]) -> tuple[str, str,
         f"{counted(_n_compared(rows), 'method')} picked {counts} of {words.measured(data)}, to "
         f"{words.purpose(data)}."
     )
-    found = _found(curve, rows) + score_words.verdict_sentence(result.verdict)
+    found = _found(curve, rows) + score_words.verdict_sentence(result.verdict, "The best")
     return asked, found, _protocol_sentence(curve.protocol)
 
 
@@ -205,7 +198,7 @@ def _found(curve: SelectionCurve, rows: list[MethodRow]) -> str:
     metric = curve.metrics[0]
     text = (
         f"The {best_word(metric)} {metric_name(metric)}, {score(metric, best.mean)}, was reached "
-        f"by {isolated(best.method)} with {counted(best.k, 'feature')}"
+        f"by {isolated(best.method)} with {counted(best.n_selected, 'feature')}"
     )
     near = {row.method for row in rows if row.merit >= best.merit - best.sd} - {best.method}
     ordered = [method for method in curve.selectors if method in near]
@@ -215,13 +208,13 @@ def _found(curve: SelectionCurve, rows: list[MethodRow]) -> str:
     return text + "."
 
 
-def _tiles(curve: SelectionCurve, rows: list[MethodRow]) -> list[Tile]:
-    best = _best(rows)
+def _tiles(result: ComparisonResult, rows: list[MethodRow]) -> list[Tile]:
+    best, curve = _best(rows), result.curve
     if best is None:
         return []
     metric = curve.metrics[0]
     name = f"{best_word(metric).capitalize()} {metric_name(metric)}"
-    tiles = [Tile(name, score(metric, best.mean), _whose(best), "good")]
+    tiles = [Tile(name, score(metric, best.mean), _whose(best), score_words.tone(result.verdict))]
     timed = [row for row in rows if math.isfinite(row.seconds)]
     if timed:
         fast = min(timed, key=lambda row: row.seconds)
@@ -234,13 +227,13 @@ def _tiles(curve: SelectionCurve, rows: list[MethodRow]) -> list[Tile]:
 
 
 def _whose(row: MethodRow) -> str:
-    return f"{isolated(row.method, 20)}, k = {row.k:,}"
+    return f"{isolated(row.method, 20)}, k = {row.n_selected:,}"
 
 
 def _references(
     result: ComparisonResult, rows: list[MethodRow]
 ) -> list[tuple[float, str, str, bool]]:
-    """Score, words, class and whether it is near enough to be drawn: all features, and none."""
+    """Score, words, kind of line and whether it is near enough to be drawn: all features, none."""
     metric = result.curve.metrics[0]
     every = [end for row in rows for end in (row.mean - row.sd, row.mean + row.sd)]
     known = np.array([end for end in every if math.isfinite(end)])
@@ -248,101 +241,181 @@ def _references(
         return []
     low, high = float(known.min()), float(known.max())
     room = _MOST_AIR * ((high - low) or 0.1 * abs(high) or 1.0)
-    found = []
-    for value, words_, class_ in (
-        (result.baseline_score, "all features", "level"),
-        (result.chance_score, "guessing", "level dotted"),
-    ):
-        if math.isfinite(value):
-            near = low - room <= value <= high + room
-            found.append((value, f"{words_}: {score(metric, value)}", class_, near))
-    return found
+    return [
+        (value, f"{name}: {score(metric, value)}", line, low - room <= value <= high + room)
+        for value, name, line in (
+            (result.baseline_score, "all features", "--"),
+            (result.chance_score, "guessing", ":"),
+        )
+        if math.isfinite(value)
+    ]
 
 
 def _reference_sentence(result: ComparisonResult, rows: list[MethodRow]) -> str:
-    """What the lines are that have no words, and what lies outside of the chart."""
-    parts = []
-    for _, text, class_, is_near in _references(result, rows):
-        if is_near and len(result.curve.ks) > 1:
-            continue
-        line = "dotted line" if "dotted" in class_ else "dashed line"
-        parts.append(f"{line if is_near else 'outside of the chart'}: {text.replace(':', '')}")
+    """What the lines are, and what lies outside of the chart."""
+    places = {"--": "dashed line", ":": "dotted line"}
+    parts = [
+        f"{places[line] if is_near else 'outside of the chart'}: {text.replace(':', '')}"
+        for _, text, line, is_near in _references(result, rows)
+    ]
     sentence = "; ".join(parts)
     return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
 
-def _dots(result: ComparisonResult, rows: list[MethodRow]) -> Strips:
-    """The methods at a single number of features, the best first."""
-    metric = result.curve.metrics[0]
-    scored = sorted(
-        (row for row in rows if math.isfinite(row.mean)), key=lambda row: row.merit, reverse=True
+def _score_chart(result: ComparisonResult, rows: list[MethodRow]) -> Chart:
+    """The scores over k; of a single k a row for each method, the best first."""
+    curve, metric = result.curve, result.curve.metrics[0]
+    is_single = len(curve.ks) == 1
+    if is_single:
+        rows = sorted(rows, key=lambda row: (not math.isfinite(row.mean), -row.merit))
+    every = [[row for row in rows if row.method == method] for method in curve.selectors]
+    if is_single:
+        every.sort(key=lambda own: rows.index(own[0]))
+    methods = [own[0].method for own in every]
+    means = np.array([[row.mean for row in own] for own in every])
+    sds = [[row.sd for row in own] for own in every]
+    display = ComparisonDisplay(
+        methods,
+        ks=curve.ks,
+        means=means,
+        sds=np.array([spread_within(metric, *both) for both in zip(means, sds, strict=True)]),
+        score_name=f"{metric_name(metric)}, mean over the folds",
+        is_low_better=is_better_low(metric),
     )
-    values = [
-        Interval(
-            row.method,
-            row.mean,
-            row.sd,
-            f"{score(metric, row.mean)} {spread(metric, row.sd)}",
-            row.style,
-        )
-        for row in scored
+
+    def draw(axes: Any) -> None:
+        place = axes.axvline if is_single else axes.axhline
+        for value, text, line, is_near in _references(result, rows):
+            if is_near:
+                place(value, color=QUIET, ls=line, lw=1.2, label="" if is_single else text)
+        display.plot(axes, show_sd=is_single or len(methods) <= _MOST_BARS)
+        draw_score_axis(axes, metric, "x" if is_single else "y")
+        if is_single:
+            named_rows(axes, methods)
+            for at, row in enumerate(rows):
+                words_ = f"{score(metric, row.mean)} {spread(metric, row.sd)}"
+                axes.annotate(
+                    words_,
+                    (1.0, at),
+                    (8, 0),
+                    xycoords=("axes fraction", "data"),
+                    textcoords="offset points",
+                    va="center_baseline",
+                    color=QUIET,
+                )
+            return
+        axes.get_legend().remove()
+        for at, line in enumerate(display.lines_):
+            for artist in line.get_children():
+                artist.set_gid(f"series-{at}")
+
+    label = f"{metric_name(metric)} of every method. {_found(curve, rows)}"
+    return Chart("scores", draw, label, row_height(len(methods)) if is_single else 310)
+
+
+def _time_chart(curve: SelectionCurve, rows: list[MethodRow]) -> Chart | None:
+    metric = curve.metrics[0]
+    bests = [
+        (at, best)
+        for at, method in enumerate(curve.selectors)
+        if (best := _best([row for row in rows if row.method == method and row.seconds > 0]))
     ]
-    return dots(
-        values,
-        [(value, class_) for value, _, class_, is_near in _references(result, rows) if is_near],
-        f"{metric_name(metric)} of every method, the best first. {_found(result.curve, rows)}",
-        **score_axis(metric),
-    )
-
-
-def _score_chart(result: ComparisonResult, rows: list[MethodRow]) -> Svg:
-    curve = result.curve
-    name = metric_name(curve.metrics[0])
-    with_bands = len(curve.selectors) <= 3
-    series = []
-    for at, method in enumerate(curve.selectors):
-        own = [row for row in rows if row.method == method]
-        mean, band = mean_and_band([row.mean for row in own], [row.sd for row in own])
-        shown_band = band if with_bands else None
-        series.append(Series(isolated(method), [row.k for row in own], mean, shown_band, style=at))
-    return line_chart(
-        series,
-        label=f"{name} of every method against the number of features. {_found(curve, rows)}",
-        height=310,
-        x_label="number of features k",
-        y_label=f"{name}, mean over the folds" + (" ± standard deviation" if with_bands else ""),
-        x_ticks=curve.ks,
-        levels=[(value, text) for value, text, _, near in _references(result, rows) if near],
-        **score_axis(curve.metrics[0]),
-    )
-
-
-def _names_on_dots(series: list[Series], x: Scale, y: Scale) -> Svg:
-    points = [
-        (x(one.x[0]), y(one.y[0]), shown(one.name.partition(",")[0].strip("\u2068\u2069"), 20))
-        for one in series
-    ]
-    labels = placed_labels(points, [], (HEAD - 10, y(y.low)))
-    return join(label.drawn() for label in labels)
-
-
-def _time_chart(curve: SelectionCurve, rows: list[MethodRow]) -> Svg | None:
-    name = metric_name(curve.metrics[0])
-    series = []
-    for at, method in enumerate(curve.selectors):
-        best = _best([row for row in rows if row.method == method and row.seconds > 0])
-        if best is not None:
-            title = f"{isolated(method)}, k = {best.k:,}"
-            series.append(Series(title, [best.seconds], [best.mean], style=at, line=False))
-    if not series:
+    if not bests:
         return None
-    return line_chart(
-        series,
-        label=f"{name} against the time of a selection: one point for each method, at the number "
-        "of features where it scores best.",
-        x_label="seconds for one selection (logarithmic)",
-        y_label=f"{name}, at each method's best k",
-        log_x=True,
-        over=partial(_names_on_dots, series),
-        **score_axis(curve.metrics[0]),
+
+    def draw(axes: Any) -> None:
+        axes.set_xscale("log")
+        for at, best in bests:
+            (dot,) = axes.plot(
+                best.seconds, best.mean, "o", ms=9, mec="white", color=COLOURS[at % len(COLOURS)]
+            )
+            dot.set_gid(f"series-{at}")
+            dot.set_url(
+                f"{full(best.method, 80)}, k = {best.k:,}: {score(metric, best.mean)} in "
+                f"{seconds(best.seconds)}"
+            )
+        axes.margins(0.08)
+        axes.grid(alpha=0.3)
+        axes.set(
+            xlabel="seconds for one selection (logarithmic)",
+            ylabel=f"{metric_name(metric)}, at each method's best k",
+        )
+        draw_score_axis(axes, metric)
+        points = np.array([(best.seconds, best.mean) for _, best in bests])
+        write_names(axes, points, [shown(best.method, 20) for _, best in bests])
+
+    label = (
+        f"{metric_name(metric)} against the time of a selection: one point for each method, at "
+        "the number of features where it scores best."
+    )
+    return Chart("times", draw, label, 310)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The chart, a sentence on it, and how many features are not drawn."""
+
+    chart: Cells
+    sentence: str
+    n_left_out: int
+
+
+def _agreement(curve: SelectionCurve, names: tuple[str, ...], k: int) -> Agreement | None:
+    """How often each method selects each feature, the most agreed on first.
+
+    Parameters
+    ----------
+    curve : SelectionCurve
+    names : tuple of str
+        Of all features.
+    k : int
+        Number of features.
+
+    Returns
+    -------
+    Agreement or None
+        None without names, or with fewer than two methods.
+    """
+    if not names:
+        return None
+    shares: dict[str, Array] = {}
+    for method in curve.selectors:
+        supports = [
+            record.support
+            for record in curve.records
+            if (record.selector, record.k) == (method, k)
+            and record.estimator == curve.estimators[0]
+            and not record.error
+        ]
+        if supports:
+            counts = np.zeros(len(names))
+            for support in supports:
+                counts[list(support)] += 1
+            shares[method] = counts / len(supports)
+    if len(shares) < 2:
+        return None
+    table = np.array(list(shares.values())).T
+    agreed = (table >= _MOST_FOLDS).sum(axis=1)
+    order = np.lexsort((-table.sum(axis=1), -agreed))
+    order = order[table[order].any(axis=1)]
+    drawn = order[:_MOST_AGREED]
+    chart = share_cells(
+        table[drawn],
+        [names[j] for j in drawn.tolist()],
+        list(shares),
+        f"Share of the folds in which each method selects a feature, k = {k}",
+    )
+    every = [names[j] for j in order.tolist() if agreed[j] == len(shares)]
+    return Agreement(chart, _agreement_sentence(every, len(shares), k), len(order) - len(drawn))
+
+
+def _agreement_sentence(every: list[str], n_methods: int, k: int) -> str:
+    of = f"With {counted(k, 'feature')},"
+    within = "in at least half of the folds"
+    if not every:
+        return f"{of} no feature is selected by all {n_methods} methods {within}."
+    verb = "is" if len(every) == 1 else "are"
+    return (
+        f"{of} {counted(len(every), 'feature')} {verb} selected by all {n_methods} methods "
+        f"{within}: {listing(every, 6)}."
     )

@@ -15,6 +15,7 @@ __all__ = [
     "number",
     "p_value",
     "percent",
+    "percent_down",
     "percent_up",
     "score",
     "seconds",
@@ -28,10 +29,12 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _METRIC_NAMES = {
     "auc": "AUC",
     "balanced_accuracy": "balanced accuracy",
+    "d2": "D²",
     "log_loss": "log loss",
     "macro_f1": "macro-F1",
     "mae": "mean absolute error",
     "r2": "R²",
+    "rmse": "RMSE",
 }
 _SHARES = {"accuracy", "balanced_accuracy"}
 
@@ -43,7 +46,7 @@ def metric_name(metric: str) -> str:
 
 def best_word(metric: str) -> str:
     """What the best score is: the highest, or the lowest of an error."""
-    from rowsparse.evaluation import is_better_low
+    from rowsparse.evaluation.metrics import is_better_low
 
     return "lowest" if is_better_low(metric) else "highest"
 
@@ -54,7 +57,7 @@ def finite(values: Iterable[float]) -> list[float]:
 
 
 def decimal(value: float, places: int = 2) -> str:
-    """A number with so many decimal places, and never a negative zero.
+    """A number with ``places`` decimal places, and never a negative zero.
 
     Examples
     --------
@@ -162,13 +165,28 @@ def percent_up(share: float) -> str:
     >>> percent_up(0.00401).replace("\\u00a0", " "), percent_up(0.004).replace("\\u00a0", " ")
     ('0.41 %', '0.4 %')
     """
-    value = 100 * share
-    if value < 0.001:
-        return f"0.001{_SPACE}%"
+    return f"0.001{_SPACE}%" if share < 1e-5 else _two_figures(100 * share, math.ceil, -1e-9)
+
+
+def percent_down(share: float) -> str:
+    """A percentage of two figures, never more than `share`: a bound may not be rounded up.
+
+    Examples
+    --------
+    >>> percent_down(0.00409).replace("\\u00a0", " "), percent_down(0.02).replace("\\u00a0", " ")
+    ('0.4 %', '2 %')
+    """
+    if not share >= 1e-5:
+        return f"0{_SPACE}%"
+    if not math.isfinite(share):
+        return f"∞{_SPACE}%"
+    return _two_figures(100 * share, math.floor, 1e-9)
+
+
+def _two_figures(value: float, rounded: Callable[[float], int], slack: float) -> str:
+    """A percentage rounded to two figures; of its last one, `slack` is rounding."""
     places = max(0, 1 - math.floor(math.log10(value)))
-    step = 10.0**-places
-    rounded = math.ceil(value / step - 1e-9) * step
-    text = f"{rounded:.{places}f}"
+    text = f"{rounded(value * 10.0**places + slack) / 10.0**places:.{places}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text) + f"{_SPACE}%"
 
 
@@ -180,7 +198,7 @@ def score(metric: str, value: float) -> str:
     >>> score("accuracy", 0.5).replace("\\u00a0", " "), score("r2", 0.5)
     ('50.0 %', '0.500')
     """
-    if metric == "mae":
+    if metric in ("mae", "rmse"):
         return number(value)  # in the units of the target
     return percent(value) if metric in _SHARES else decimal(value, 3)
 

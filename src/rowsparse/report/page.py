@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import math
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any
 
-from rowsparse._names import full, shown
+from rowsparse._names import full, pieces, shown
 from rowsparse._text import counted
-from rowsparse.report import numbers
-from rowsparse.report.extra import require_extra
-from rowsparse.report.names import breakable
-from rowsparse.report.strips import bar
-from rowsparse.report.svg import Svg
+from rowsparse.report import numbers, score_words, search_words, words
 
-__all__ = ["Tile", "asset", "render"]
+__all__ = ["Markup", "Tile", "asset", "breakable", "render", "require_extra"]
+
+
+_PACKAGES = {"jinja2": "Jinja2", "matplotlib": "matplotlib"}
+
+
+class Markup(str):
+    """Finished markup, which a template does not escape again."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return str(self)
+
+
+def breakable(text: str) -> Markup:
+    """The text as markup that a browser may break after each separator.
+
+    >>> breakable("GENE114_3<a>")
+    'GENE114_<wbr>3&lt;a&gt;'
+    """
+    return Markup("<wbr>".join(html.escape(piece, quote=False) for piece in pieces(text)))
 
 
 @dataclass(frozen=True)
@@ -28,6 +48,21 @@ class Tile:
     value: str
     note: str = ""
     tone: str = ""
+
+
+def require_extra() -> None:
+    """Refuse to go on without the packages of the extra ``report``.
+
+    Raises
+    ------
+    ImportError
+        If one is not installed; the message names the extra to install.
+    """
+    missing = [name for module, name in _PACKAGES.items() if find_spec(module) is None]
+    if missing:
+        raise ImportError(
+            f'Reports and figures need {missing[0]}: pip install "rowsparse[report]".'
+        )
 
 
 def render(template: str, **context: Any) -> str:
@@ -46,8 +81,8 @@ def render(template: str, **context: Any) -> str:
         _environment()
         .get_template(template)
         .render(
-            style=Svg(style),
-            script=Svg(script),
+            style=Markup(style),
+            script=Markup(script),
             policy=_policy(style, script),
             rowsparse_version=__version__,
             **context,
@@ -88,6 +123,11 @@ def _setting(value: Any) -> str:
     return str(value)
 
 
+def _length(share: float) -> float:
+    """The length of a bar, in percent."""
+    return round(100 * min(max(float(share), 0.0), 1.0), 1) if math.isfinite(share) else 0.0
+
+
 @cache
 def _environment() -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -104,6 +144,7 @@ def _environment() -> Any:
         count="{:,}".format,
         decimal=numbers.decimal,
         full=full,
+        length_of=_length,
         metric_name=numbers.metric_name,
         number=numbers.number,
         p_value=numbers.p_value,
@@ -112,5 +153,12 @@ def _environment() -> Any:
         setting=_setting,
         shown=shown,
     )
-    environment.globals.update(bar=bar, counted=counted, score=numbers.score, spread=numbers.spread)
+    environment.globals.update(
+        counted=counted,
+        score=numbers.score,
+        score_words=score_words,
+        search_words=search_words,
+        spread=numbers.spread,
+        words=words,
+    )
     return environment

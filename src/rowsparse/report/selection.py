@@ -3,59 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse._names import full
 from rowsparse._text import counted
 from rowsparse.report import score_words, search_words, words
-from rowsparse.report.cells import Cells, confusion_cells, signed_cells, triangle_cells
-from rowsparse.report.curves import k_curve
-from rowsparse.report.lines import Series, line_chart, stairs
-from rowsparse.report.names import isolated, repeated
+from rowsparse.report.cell_charts import Cells, confusion_cells, signed_cells, triangle_cells
+from rowsparse.report.charts import style_class
 from rowsparse.report.numbers import (
     decimal,
-    digits_between,
     finite,
     fixed_format,
     metric_name,
-    number,
     score,
     spread,
 )
-from rowsparse.report.objective import minimised
 from rowsparse.report.page import Tile, render
-from rowsparse.report.pixels import pixel_picture
-from rowsparse.report.roc import roc_chart
-from rowsparse.report.strips import Strips, boxes, gauge, proportions, signed_bars
-from rowsparse.report.svg import Svg
-from rowsparse.report.volcano import volcano
+from rowsparse.report.selection_charts import (
+    MOST_CHOICES,
+    MOST_DRAWN,
+    MOST_GROUPS,
+    alternatives_words,
+    coefficients_of,
+    distribution_charts,
+    drawn_classes,
+    selection_charts,
+)
+from rowsparse.report.words import repeated
+from rowsparse.workflow.results import (
+    Confusion,
+    RankedFeature,
+    SelectionResult,
+)
 
-if TYPE_CHECKING:
-    from rowsparse.workflow.results import (
-        Confusion,
-        KCurve,
-        ProgressPoint,
-        RankedFeature,
-        SelectionResult,
-    )
-
-__all__ = ["selection_charts", "selection_page"]
-
-Legend = list[tuple[str, str, str]]
+__all__ = ["selection_page"]
 
 # A page with more than these would be too long to read and too large to open.
 MOST_ROWS = 500
-MOST_DRAWN = 40
-MOST_GROUPS = 16
 MOST_CLASSES = 30
-MOST_IMAGES = 30
-# How the tile of the score looks, by the verdict on it.
-_TONES = {"better": "good", "unclear": "", "worse": "warn"}
 
 
 def selection_page(result: SelectionResult) -> str:
@@ -74,11 +60,12 @@ def selection_page(result: SelectionResult) -> str:
     drawn = result.features[:MOST_DRAWN]
     correlation = result.correlation[:MOST_DRAWN, :MOST_DRAWN]
     confusion = result.confusion
-    charts = {name: chart for name, (chart, _) in selection_charts(result).items()}
+    charts = {chart.name: chart for chart in selection_charts(result)}
+    roc, n_left_out = drawn_classes(result)
     return render(
         "selection.html.j2",
         result=result,
-        title=f"{words.features(result.k, len(result.features))} that {words.purpose(result.data)}",
+        title=score_words.headline(result),
         summary=_summary(result),
         tiles=_tiles(result),
         most_rows=MOST_ROWS,
@@ -87,47 +74,26 @@ def selection_page(result: SelectionResult) -> str:
         ambiguous=repeated(feature.name for feature in result.features),
         written=fixed_format(feature.score for feature in result.features),
         largest_score=max(finite(feature.score for feature in result.features), default=0.0),
-        curve=charts.get("curve"),
-        curve_words=score_words.curve_sentence(result.curve) if result.curve else "",
+        charts=charts,
         correlation=_correlation(correlation, drawn),
         correlation_words=words.correlation_sentence(correlation),
-        alternatives=[pair for pair in zip(drawn, result.alternatives, strict=False) if pair[1]],
-        distributions=_distributions(result),
+        alternatives_words=" ".join(alternatives_words(result)),
+        most_choices=MOST_CHOICES,
+        closest=[pair for pair in zip(drawn, result.closest, strict=False) if pair[1]],
+        distributions=distribution_charts(result),
         coefficients=_coefficients(result, drawn),
-        images=_images(result),
-        stability_words=words.stability_sentence(result),
-        stability=_stability(result),
-        progress=charts.get("search"),
-        progress_words=search_words.progress_sentence(result.progress) if result.progress else "",
-        minimised=minimised(result.settings),
-        has_bounds=any(map(math.isfinite, _bounds(result.progress))),
         confusion=_confusion(confusion) if confusion else None,
-        confusion_words=score_words.confusion_sentence(confusion) if confusion else "",
         mistakes=_mistakes(confusion) if confusion else [],
-        volcano=charts.get("volcano"),
-        effect_words=words.effect_words,
-        effect_word=words.EFFECT_WORDS[result.tests.effect_name] if result.tests else "",
-        direction_words=words.direction_words(result.tests) if result.tests else "",
-        tests_words=words.tests_sentence(result.tests) if result.tests else "",
-        roc=roc_chart(result.class_scores, two_classes=len(result.data.classes) == 2),
+        observed=[chart for name, chart in charts.items() if name.startswith("observed")],
+        legends=[
+            [
+                (one.name, style_class(at), f"{what} {decimal(getattr(one, field), 3)}")
+                for at, one in enumerate(roc)
+            ]
+            for what, field in (("AUC", "auc"), ("average precision", "average_precision"))
+        ],
+        n_left_out=n_left_out,
     )
-
-
-def selection_charts(result: SelectionResult) -> dict[str, tuple[Svg, Legend]]:
-    """The line charts of the page by name, each with its legend."""
-    charts: dict[str, tuple[Svg, Legend]] = {}
-    if result.curve and result.curve.ks:
-        charts["curve"] = _curve(result, result.curve), []
-    if result.tests:
-        charts["volcano"] = volcano(result.tests, result.features, MOST_DRAWN), []
-    roc = roc_chart(result.class_scores, two_classes=len(result.data.classes) == 2)
-    if roc:
-        charts["roc"] = roc.drawing, roc.legend
-    if search_words.has_course(result.progress):
-        names = [("objective", "s0", ""), ("lower bound", "s1", "")]
-        bounded = any(map(math.isfinite, _bounds(result.progress)))
-        charts["search"] = _progress(result.progress), names if bounded else names[:1]
-    return charts
 
 
 def _summary(result: SelectionResult) -> list[str]:
@@ -137,6 +103,8 @@ def _summary(result: SelectionResult) -> list[str]:
         score_words.score_sentence(result),
         *held,
         search_words.certificate_sentence(result.certificate, result.k, result.method),
+        *filter(None, [search_words.proven_sentence(result)]),
+        *alternatives_words(result),
     ]
 
 
@@ -155,7 +123,7 @@ def _tiles(result: SelectionResult) -> list[Tile]:
                 f"{name[0].upper()}{name[1:]} on unseen samples",
                 score(result.metric, result.score),
                 "; ".join(notes),
-                _TONES[result.verdict.level] if result.verdict else "",
+                score_words.tone(result.verdict),
             )
         )
     if result.holdout is not None:
@@ -168,19 +136,13 @@ def _tiles(result: SelectionResult) -> list[Tile]:
                 counted(held.n_samples, "sample"),
             )
         )
-    value, note = search_words.certificate_label(result.certificate)
-    tiles.append(Tile("Best choice?", value, note, "" if value == "Not proven" else "good"))
     if result.stability is not None and math.isfinite(result.stability[0]):
         level = result.stability[0]
         tiles.append(Tile("Stability", decimal(level), f"{words.stability_word(level)}; 1 is best"))
+    value, note = search_words.certificate_label(result.certificate)
+    # Without a colour: the least loss says nothing about other samples.
+    tiles.append(Tile("Loss on these samples", value, note))
     return tiles
-
-
-def _curve(result: SelectionResult, curve: KCurve) -> Svg:
-    if not math.isfinite(result.baseline_score) or result.metric != curve.metric:
-        return k_curve(curve, "taken")
-    reached = score(curve.metric, result.baseline_score)
-    return k_curve(curve, "taken", (result.baseline_score, f"all features: {reached}"))
 
 
 def _correlation(correlation: Array, drawn: tuple[RankedFeature, ...]) -> Cells | None:
@@ -190,99 +152,18 @@ def _correlation(correlation: Array, drawn: tuple[RankedFeature, ...]) -> Cells 
     return triangle_cells(correlation, names, "Correlations of the selected features")
 
 
-def _distributions(result: SelectionResult) -> list[tuple[str, Strips]]:
-    """For each of the first features its name, and its distribution in each group."""
-    charts = []
-    for one in result.distributions[:MOST_DRAWN]:
-        groups = one.groups[:MOST_GROUPS]
-        quantiles = np.asarray(one.quantiles, dtype=np.float64)[:MOST_GROUPS]
-        if one.shares:
-            shares = one.shares[:MOST_GROUPS]
-            label = f"Share of ones of {full(one.feature, 60)} in each group"
-            charts.append((one.feature, proportions(groups, shares, label)))
-            continue
-        medians = [
-            f"{isolated(group, 20)} {number(row[2])}"
-            for group, row in zip(groups, quantiles.tolist(), strict=True)
-        ]
-        label = f"Distribution of {full(one.feature, 60)}. Medians: {', '.join(medians)}."
-        charts.append((one.feature, boxes(groups, quantiles, label)))
-    return charts
-
-
-def _coefficients(
-    result: SelectionResult, drawn: tuple[RankedFeature, ...]
-) -> Cells | Strips | None:
-    width = max((len(feature.coefficients) for feature in drawn), default=0)
-    if not width:
+def _coefficients(result: SelectionResult, drawn: tuple[RankedFeature, ...]) -> Cells | None:
+    """Cells of the coefficients of several classes or targets; those of one are a chart."""
+    table = coefficients_of(drawn)
+    width = table.shape[1]
+    if width < 2:
         return None
-    features = [feature.name for feature in drawn]
-    label = "Coefficients of the selected features, in the order of the table above"
-    table = np.full((len(drawn), width), np.nan)
-    for row, feature in zip(table, drawn, strict=True):
-        row[: len(feature.coefficients)] = feature.coefficients
-    if width == 1:
-        return signed_bars(features, table[:, 0].tolist(), label)
-    names = result.data.classes if len(result.data.classes) == width else result.data.targets
+    names = result.data.outputs
     if len(names) != width:
         names = tuple(f"target {at + 1}" for at in range(width))
+    features = [feature.name for feature in drawn]
+    label = "Coefficients of the selected features, in the order of the table above"
     return signed_cells(table[:, :MOST_CLASSES], features, names[:MOST_CLASSES], label)
-
-
-def _images(result: SelectionResult) -> list[tuple[str, Svg]]:
-    """The class means with the selected pixels; empty where the columns are not those pixels."""
-    if result.image_shape is None or result.class_means is None:
-        return []
-    height, width = result.image_shape
-    means = np.asarray(result.class_means, dtype=np.float64)
-    if means.ndim != 2 or means.shape[1] != height * width or not means.size:
-        return []
-    low, high = float(np.nanmin(means)), float(np.nanmax(means))
-    ink = (means - low) / ((high - low) or 1.0)
-    names = result.data.classes or tuple(str(at + 1) for at in range(len(means)))
-    pixels = [f.index for f in result.features if 0 <= f.index < height * width]
-    marked = f"{counted(len(pixels), 'selected pixel')} outlined"
-    return [
-        (
-            name,
-            pixel_picture(
-                image.reshape(height, width), pixels, f"Mean image of {full(name, 60)}, {marked}."
-            ),
-        )
-        for name, image in zip(names[:MOST_IMAGES], ink, strict=False)
-    ]
-
-
-def _stability(result: SelectionResult) -> Svg | None:
-    if result.stability is None or not math.isfinite(result.stability[0]):
-        return None
-    value, *interval = result.stability
-    label = words.stability_sentence(result)
-    return gauge(value, (interval[0], interval[1]), zones=words.STABILITY_ZONES, label=label)
-
-
-def _bounds(progress: Sequence[ProgressPoint]) -> list[float]:
-    return [math.nan if point.lower_bound is None else point.lower_bound for point in progress]
-
-
-def _progress(progress: tuple[ProgressPoint, ...]) -> Svg:
-    points = search_words.best_so_far(progress)
-    times = [point.seconds for point in points]
-    objective = stairs(times, [point.objective for point in points])
-    bound = stairs(times, _bounds(points))
-    shown = finite([*objective[1], *bound[1]])
-    series = [Series("objective", *objective, style=0, dots=False)]
-    if any(map(math.isfinite, bound[1])):
-        band = (bound[1], objective[1])
-        series.append(Series("lower bound", *bound, band=band, style=1, dots=False))
-    return line_chart(
-        series,
-        label=f"Objective and lower bound over time. {search_words.progress_sentence(progress)}",
-        x_label="seconds",
-        y_label="objective",
-        y_format=partial(number, digits=digits_between(min(shown), max(shown))),
-        log_x=min(times) > 0 and max(times) > 100 * min(times),
-    )
 
 
 def _confusion(confusion: Confusion) -> Cells | None:

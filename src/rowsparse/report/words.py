@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 
 from rowsparse._arrays import Array
-from rowsparse._text import counted
-from rowsparse.report.names import isolated, listing
+from rowsparse._names import shown
+from rowsparse._text import counted, joined
 from rowsparse.report.numbers import (
     decimal,
 )
-
-if TYPE_CHECKING:
-    from rowsparse.workflow.results import (
-        DataSummary,
-        RankedFeature,
-        SelectionResult,
-    )
-    from rowsparse.workflow.univariate import UnivariateTests
-
+from rowsparse.workflow.results import (
+    DataSummary,
+    RankedFeature,
+    SelectionResult,
+)
+from rowsparse.workflow.univariate import UnivariateTests
 
 __all__ = [
     "EFFECT_WORDS",
     "STABILITY_ZONES",
+    "alone_heading",
     "asked_sentence",
     "correlation_sentence",
     "direction_words",
     "effect_words",
     "features",
+    "is_correlation",
+    "isolated",
+    "listing",
     "measured",
     "picked_of",
     "purpose",
+    "repeated",
     "stability_sentence",
     "stability_word",
     "tests_sentence",
@@ -41,16 +44,46 @@ __all__ = [
 
 # Where Nogueira, Sechidis and Brown (2018) put the limits of poor and of excellent agreement.
 STABILITY_ZONES = (0.4, 0.75)
+# Features with a larger false discovery rate are not shown to differ.
+SHOWN = 0.05
+_RISK = (
+    "The risk of a sample is its martingale residual: the event less the hazard that its time adds "
+    "up to."
+)
 # Short names of the effects of single features, for headings.
 EFFECT_WORDS = {
     "log2 fold change": "log₂ FC",
     "standardised mean difference": "SMD",
-    "correlation": "Correlation",
+    "correlation": "r",
+    "rank correlation": "ρ",
 }
+
+_FIRST_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
+
+
+def isolated(name: object, width: int = 40) -> str:
+    """A shortened name for use inside a sentence: right-to-left letters turn nothing around it."""
+    return f"{_FIRST_ISOLATE}{shown(name, width)}{_END_ISOLATE}"
+
+
+def listing(names: Iterable[object], limit: int = 4, width: int = 24) -> str:
+    """Names as a list in a sentence, at most `limit` of them.
+
+    Examples
+    --------
+    >>> listing(["a", "b", "c"]).replace("\\u2068", "").replace("\\u2069", "")
+    'a, b and c'
+    """
+    return joined((isolated(name, width) for name in names), limit)
+
+
+def repeated(names: Iterable[str]) -> set[str]:
+    """The names that occur more than once."""
+    return {name for name, count in Counter(names).items() if count > 1}
 
 
 def purpose(data: DataSummary) -> str:
-    """What the features are for, after "features that"."""
+    """What the features are for, after "features to" or "features that"."""
     if data.task == "classification":
         return f"tell the {_targets(data)} apart"
     return f"predict the {_targets(data)}"
@@ -63,8 +96,10 @@ def _targets(data: DataSummary) -> str:
     if data.task == "multilabel":
         named = data.classes or data.targets
         return f"{counted(len(named), 'label')} {listing(named)}"
+    if data.task == "survival":
+        return f"time “{listing(data.targets[:1])}” until “{listing(data.targets[1:])}”"
     if len(data.targets) == 1:
-        return f"number “{listing(data.targets)}”"
+        return f"{'count' if data.task == 'counts' else 'number'} “{listing(data.targets)}”"
     return f"{counted(len(data.targets), 'number')} {listing(data.targets)}"
 
 
@@ -98,9 +133,9 @@ def picked_of(result: SelectionResult) -> tuple[str, str]:
 def asked_sentence(result: SelectionResult) -> str:
     """What was picked from what, and what for."""
     columns = _in_columns(result.k, len(result.features))
-    verb = "was picked that can" if result.k == 1 else "were picked that together"
+    verb = "was picked" if result.k == 1 else "were picked"
     chosen = "; cross-validation chose how many" if result.k_was_chosen else ""
-    picked = f"{result.k:,}{columns} {verb} {purpose(result.data)}"
+    picked = f"{result.k:,}{columns} {verb} to {purpose(result.data)}"
     return f"From {measured(result.data)}, {picked}{chosen}."
 
 
@@ -109,6 +144,7 @@ def measured(data: DataSummary) -> str:
     return (
         f"the {features(data.n_features, data.n_columns)} of {isolated(data.source)}, measured on "
         f"{counted(data.n_samples, 'sample')}"
+        + ("" if data.n_events is None else f", {data.n_events:,} of them with the event")
     )
 
 
@@ -123,6 +159,8 @@ def stability_sentence(result: SelectionResult) -> str:
     stability, forced = result.stability, result.n_forced
     if forced >= result.k:
         return "All features had to be selected, so there is no choice whose stability to measure."
+    if result.certificate is not None and result.certificate.status == "only":
+        return "All features are selected, so there is no choice whose stability to measure."
     if stability is None or not math.isfinite(stability[0]):
         return "The choice was not repeated on resamples, so its stability is not known."
     value, low, high = stability
@@ -145,26 +183,62 @@ def stability_sentence(result: SelectionResult) -> str:
 def tests_sentence(tests: UnivariateTests) -> str:
     """How many features differ by themselves, and what the p-values are of."""
     n = tests.n_targets
-    what = "go with the target" if tests.effect_name == "correlation" else "differ"
+    is_one = tests.count() == 1
+    what = "goes" if is_one else "go"
+    what = f"{what} with the {_number_of(tests)}"
+    if not is_correlation(tests):
+        what = "differs" if is_one else "differ"
     each = f" for each of the {n} targets (the smallest, times {n})" if n > 1 else ""
+    given = f" given {listing(tests.covariates)}" if tests.covariates else ""
     return (
-        f"{tests.count():,} of {counted(tests.p.size, 'feature')} {what} by themselves, with a "
-        f"false discovery rate of 5 % (Benjamini and Hochberg) at most. The p-values are those of "
-        f"the {tests.test}{each} on the whole table, before the selection: they say what a feature "
-        "tells alone, not how sure the selection is. A selected feature may tell little alone and "
-        "much together with others, and the other way round."
+        f"{tests.count():,} of {counted(tests.n_tested, 'feature')} {what} by "
+        f"{'itself' if is_one else 'themselves'}{given}, "
+        f"with a false discovery rate of 5 % (Benjamini and Hochberg) at most. The p-values are "
+        f"those of the {tests.test}{each}{given and f',{given},'} {_tested_on(tests)}, before the "
+        "selection: they say what a feature tells alone, not how sure the selection is. A selected "
+        "feature may tell little alone and much together with others, and the other way round."
+        f"{' ' + _RISK if _number_of(tests) == 'risk' else ''}"
     )
+
+
+def _tested_on(tests: UnivariateTests) -> str:
+    """What is independent in the tests."""
+    if tests.unit == "rows":
+        return "on the whole table"
+    groups = f"the {counted(tests.n_groups, 'group')} of rows that {isolated(tests.groups_column)} "
+    if tests.unit == "means":
+        return f"on the means of {groups}names, as rows of one group are no independent samples"
+    return (
+        f"on the whole table, with a variance that is robust against dependence within {groups}"
+        "names (the jackknife over groups)"
+    )
+
+
+def _number_of(tests: UnivariateTests) -> str:
+    """What the features are correlated with: the target, or of survival times the risk."""
+    return "risk" if tests.group_names == ("risk",) else "target"
+
+
+def is_correlation(tests: UnivariateTests) -> bool:
+    """Whether the effects are correlations."""
+    return tests.effect_name.endswith("correlation")
+
+
+def alone_heading(tests: UnivariateTests) -> str:
+    """The heading over what a feature tells by itself, or given the covariates."""
+    return "Given the covariates" if tests.covariates else "By itself"
 
 
 def effect_words(feature: RankedFeature, tests: UnivariateTests) -> str:
     """In which class or label a feature by itself is higher or lower, or how it goes with a number.
 
-    Of two classes the one is named in which it is higher.
+    Of two classes the one is named in which it is higher. Empty where the false discovery rate is
+    above 5 %: nothing is shown there.
     """
     effect, group = feature.effect, feature.effect_in
-    if not effect or math.isnan(effect):
+    if not effect or math.isnan(effect) or feature.fdr is None or feature.fdr > SHOWN:
         return ""
-    if tests.effect_name == "correlation":
+    if is_correlation(tests):
         return f"{'rises' if effect > 0 else 'falls'} with {group}"
     if effect < 0 and tests.n_targets == 1 and len(tests.group_names) == 2:
         return f"higher in {tests.group_names[0]}"
@@ -173,8 +247,8 @@ def effect_words(feature: RankedFeature, tests: UnivariateTests) -> str:
 
 def direction_words(tests: UnivariateTests) -> str:
     """Where a feature stands in a volcano plot."""
-    if tests.effect_name == "correlation":
-        return "to the right if it rises with the target, to the left if it falls"
+    if is_correlation(tests):
+        return f"to the right if it rises with the {_number_of(tests)}, to the left if it falls"
     if tests.n_targets > 1 or len(tests.group_names) > 2:
         of = "label" if tests.n_targets > 1 else "class"
         return (

@@ -11,8 +11,8 @@ from inspect import getdoc, signature
 from typing import Any, TypeVar
 
 from rowsparse._validation import check_choice
-from rowsparse.selectors.base.documentation import filled_docstring
-from rowsparse.targets import TASKS
+from rowsparse.selectors.base.shared_parameters import filled_docstring
+from rowsparse.targets import ASKED_TASKS, TASKS
 
 __all__ = ["KINDS", "SelectorInfo", "get_selector", "list_selectors", "register", "selector_info"]
 
@@ -27,17 +27,17 @@ Class = TypeVar("Class", bound=type)
 
 @dataclass(frozen=True)
 class SelectorInfo:
-    """What the registry knows of a selector.
+    """Facts about a selector.
 
     Attributes
     ----------
     name : str
-        What :func:`get_selector` calls it.
+        The name for :func:`get_selector`.
     cls : type
         The class.
     kind : {"sparse", "filter", "subspace", "deep", "baseline"}
         Sparse linear model, score of single features, subspace or graph, neural network, or
-        what the others must beat.
+        baseline.
     reference : str
         Authors and year.
     extra : str or None
@@ -52,7 +52,7 @@ class SelectorInfo:
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """What it can take as targets."""
+        """The kinds of targets that it takes."""
         return tuple(self.cls.tasks)
 
     @property
@@ -73,7 +73,7 @@ class SelectorInfo:
 
     @property
     def summary(self) -> str:
-        """One line that says what it does."""
+        """Its summary in one line."""
         return (getdoc(self.cls) or "").partition("\n")[0]
 
 
@@ -116,7 +116,7 @@ def list_selectors(task: str | None = None, kind: str | None = None) -> list[str
 
     Parameters
     ----------
-    task : {"classification", "multilabel", "regression"}, optional
+    task : {"classification", "multilabel", "regression", "counts", "survival"}, optional
         What they must be able to take as targets.
     kind : {"sparse", "filter", "subspace", "deep", "baseline"}, optional
         What sort of method they must be.
@@ -132,7 +132,7 @@ def list_selectors(task: str | None = None, kind: str | None = None) -> list[str
     >>> "topk" in list_selectors(task="regression", kind="sparse")
     True
     """
-    check_choice("task", task, TASKS[1:], optional=True)
+    check_choice("task", task, (*TASKS[1:], *ASKED_TASKS), optional=True)
     check_choice("kind", kind, KINDS, optional=True)
     return [
         name
@@ -142,11 +142,11 @@ def list_selectors(task: str | None = None, kind: str | None = None) -> list[str
 
 
 def selector_info(name: str) -> SelectorInfo:
-    """What is known of a selector, by its name or that of its class.
+    """The facts about a selector, by its name or that of its class.
 
     Examples
     --------
-    >>> from rowsparse import selector_info
+    >>> from rowsparse.selectors.registry import selector_info
     >>> selector_info("RFS").reference
     'Nie et al. 2010'
     """

@@ -98,7 +98,7 @@ def monotone_apg(
     monitor: Monitor,
     monotone: bool = True,
 ) -> Descent:
-    """Accelerated proximal gradient that never lets F rise, but for rounding.
+    """Accelerated proximal gradient that never lets F rise, up to rounding.
 
     A candidate from the extrapolated point that does not lower F is dropped: the step is taken
     again from W itself, where 1/L guarantees a decrease, and the momentum is forgotten. With

@@ -1,4 +1,4 @@
-"""What every solver returns."""
+"""The solution that every solver returns, its scores, and the monitor of its iterations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One block of samples, and errors that name it."""
+"""One block of samples, and errors that name the block."""
 
 from __future__ import annotations
 

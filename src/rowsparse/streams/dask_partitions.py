@@ -183,7 +183,7 @@ def _is_delayed(value: Any) -> bool:
 
 
 def _check_kind(name: str, value: Any) -> None:
-    """Refuse what is neither a dask array nor a dataframe or column of one, nor delayed."""
+    """Refuse values other than dask arrays, dataframes, columns of these, or delayed ones."""
     if _is_delayed(value):
         return
     if not (is_dask(value) and (_is_array(value) or hasattr(value, "to_dask_array"))):
@@ -200,8 +200,8 @@ def _aligned(name: str, value: Any, X: Any) -> Any:
     if not is_dask(value):
         if not known:
             raise TypeError(
-                f"{name} is no dask collection, and how many rows the partitions of X have is not "
-                f"known: pass {name} as a dask collection with the partitions of X."
+                f"{name} is no dask collection, and the partitions of X have unknown numbers of "
+                f"rows: pass {name} as a dask collection with the partitions of X."
             )
         value = needed_module("dask.array", "dask").from_array(np.asarray(value))
     _check_kind(name, value)

@@ -17,15 +17,13 @@ from rowsparse.streams.dask_partitions import (
     Partition,
     aggregate_partitions,
     dask_partitions,
-    is_dask,
     map_targets,
     read_partitions,
     reweighted_partitions,
 )
-from rowsparse.streams.hdf5 import hdf5_source
-from rowsparse.streams.tables import table_source
+from rowsparse.streams.tables import arrow_source, hdf5_source, table_source
 
-__all__ = ["Progress", "RowBlocks", "as_row_blocks"]
+__all__ = ["Progress", "RowBlocks"]
 
 # Rows of a block where the source does not say.
 _ROWS = 1 << 14
@@ -86,7 +84,7 @@ class RowBlocks:
 
     @property
     def n_passes(self) -> int:
-        """How often the source was read so far."""
+        """Number of passes over the source so far."""
         return self._counter[0]
 
     def __repr__(self) -> str:
@@ -156,6 +154,55 @@ class RowBlocks:
         check_number("rows", rows, low=1, integer=True)
         read, names, n_blocks = table_source(Path(path), target, columns, sample_weight, rows)
         return cls(read, feature_names=names, n_blocks=n_blocks)
+
+    @classmethod
+    def from_arrow(
+        cls,
+        read: Callable[[], Any],
+        target: str | Sequence[str],
+        *,
+        columns: Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        rows: int = _ROWS,
+    ) -> Self:
+        """Blocks of the Arrow record batches of any engine; needs the extra "stream".
+
+        Parameters
+        ----------
+        read : callable
+            Opens the data, anew at every call: returns a ``pyarrow.RecordBatchReader`` or any
+            object with ``__arrow_c_stream__``, such as a relation of DuckDB, a data frame of
+            Polars, a table of Ibis or what a cursor of ADBC fetches. It is called once for the
+            names of the columns, and then for every pass.
+        target : str or list of str
+            The column of y, or the columns.
+        columns : list of str, optional
+            The columns of X; None takes all others.
+        sample_weight : str, optional
+            The column of the sample weights.
+        rows : int, default=16384
+            Rows of a block, at most.
+
+        Returns
+        -------
+        RowBlocks
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from rowsparse import RowBlocks, TopK
+        >>> table = pa.table({"a": [0.0, 1.0, 2.0], "b": [1.0, 0.0, 1.0], "y": [0.5, 1.5, 2.5]})
+        >>> blocks = RowBlocks.from_arrow(table.to_reader, "y")
+        >>> TopK(1).fit(blocks).get_feature_names_out()
+        array(['a'], dtype=object)
+        """
+        check_number("rows", rows, low=1, integer=True)
+        if not callable(read):
+            raise TypeError(
+                f"read must be a function that opens the data; got {type(read).__name__}."
+            )
+        blocks, names, n_blocks = arrow_source(read, target, columns, sample_weight, rows)
+        return cls(blocks, feature_names=names, n_blocks=n_blocks)
 
     @classmethod
     def from_hdf5(cls, path: str | Path, target: str, *, X: str = "X", rows: int = _ROWS) -> Self:
@@ -237,8 +284,8 @@ class RowBlocks:
             Takes a state (None for that of no blocks, which it may change), a block and its
             number, and returns the state with that block.
         merge : callable
-            Takes the states of some blocks and of those after them, neither of which it changes,
-            and returns that of both: blocks of dask are added up where they are.
+            Takes the states of some blocks and of those after them, without changing them, and
+            returns that of both: blocks of dask are added up where they are.
         progress : callable, optional
             Called after each block, if they come in turn.
         """
@@ -287,20 +334,6 @@ class RowBlocks:
 
 
 _CHANGED = "is not as it was in the pass before: the data must not change while they are read."
-
-
-def as_row_blocks(X: Any, y: Any, sample_weight: Any, **others: Any) -> RowBlocks | None:
-    """The arguments of a fit as blocks, if X is RowBlocks or a dask collection."""
-    if isinstance(X, RowBlocks):
-        if any(value is not None for value in (y, sample_weight, *others.values())):
-            raise ValueError("y and sample_weight come with the RowBlocks: pass nothing else.")
-        return X
-    if not is_dask(X):
-        return None
-    for name, value in others.items():
-        if value is not None:
-            raise ValueError(f"{name} cannot be used with dask collections: leave it out.")
-    return RowBlocks.from_dask(X, y, sample_weight)
 
 
 def _check_file(array: Any) -> None:

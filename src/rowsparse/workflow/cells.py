@@ -1,14 +1,28 @@
-"""Cells of text as numbers: missing values, decimal commas and thousands separators."""
+"""Cells of text as numbers: missing values, decimal commas, thousands separators; rows turned."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
-from rowsparse.workflow.messages import InputError, quoted, shown
-from rowsparse.workflow.polars_errors import require_polars
+from rowsparse.workflow.messages import InputError, numbered, quoted, shown
 
-__all__ = ["GROUP_MARKS", "MISSING", "is_grouped", "looks_numeric", "parse_cells", "whole_as_text"]
+__all__ = [
+    "GROUP_MARKS",
+    "MISSING",
+    "SAMPLE",
+    "is_grouped",
+    "looks_numeric",
+    "panics_as_errors",
+    "parse_cells",
+    "required",
+    "transpose_frame",
+    "whole_as_text",
+]
+
 
 # Cells that are missing values, besides empty ones.
 MISSING = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?")
@@ -23,6 +37,34 @@ GROUP_MARKS = " \u00a0\u202f'’"
 _LOOKS_NUMERIC = re.compile(rf"[+-]?[.,]?\d([\d.,{GROUP_MARKS}]*\d)?[.,]?([eE][+-]?\d+)?")
 # Separators of cells that go with either decimal mark; semicolons go with decimal commas.
 _NEUTRAL = ("\t", "|", " ")
+
+
+# What each package is needed for, and the extra that has it.
+_PACKAGES = {
+    "polars": ("Reading tables", "tables"),
+    "fastexcel": ("Reading Excel", "excel"),
+    "xlsxwriter": ("Writing Excel", "excel"),
+    "anndata": ("Reading .h5ad", "bio"),
+}
+
+
+def required(package: str) -> Any:
+    """Import a package, or say how to install it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        what, extra = _PACKAGES[package]
+        raise ImportError(f'{what} needs {package}: pip install "rowsparse[{extra}]".') from None
+
+
+@contextmanager
+def panics_as_errors() -> Iterator[None]:
+    """Raise a panic of polars on a damaged file, which is no Exception, as its ComputeError."""
+    polars = required("polars")
+    try:
+        yield
+    except polars.exceptions.PanicException:
+        raise polars.exceptions.ComputeError("its contents do not fit together") from None
 
 
 def is_grouped(text: str) -> bool:
@@ -51,7 +93,7 @@ def looks_numeric(text: str) -> bool:
 
 def whole_as_text(column: Any) -> Any:
     """A column of polars as text, whole numbers without a point."""
-    polars = require_polars()
+    polars = required("polars")
     if column.dtype.is_float():
         whole = column.cast(polars.Int64, strict=False)
         if whole.cast(polars.Float64).equals(column.cast(polars.Float64)):
@@ -60,31 +102,26 @@ def whole_as_text(column: Any) -> Any:
 
 
 def parse_cells(
-    frame: Any, missing: list[str], *, separator: str = ",", decimal_comma: bool = False
+    frame: Any, missing: Sequence[str], *, separator: str = ",", decimal_comma: bool = False
 ) -> tuple[Any, list[str]]:
-    """Columns of text that hold only numbers, or only true and false, as such.
+    """Columns of text that hold only numbers, or only true and false, as such; and notes on that.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-    missing : list of str
-        Cells that stand for missing values; cells with nothing but blanks do too.
-    separator : str
-        What separates the cells in the file.
-    decimal_comma : bool
-        Whether numbers are written as in 1,5.
-
-    Returns
-    -------
-    frame : polars.DataFrame
-    notes : list of str
+    ``missing`` are cells that stand for missing values, besides the usual words and those of
+    nothing but blanks; a "*" in one stands for any characters. ``separator`` is that of the file,
+    whose numbers are written as in 1,5 with ``decimal_comma``.
     """
-    polars = require_polars()
-    text = _text_columns(frame)
+    polars = required("polars")
+    whole, text = frame, _text_columns(frame)
     if not text or frame.height == 0:
         return frame, []
+    # A step on a frame takes a moment for each of its columns, whatever it does to them.
+    frame = polars.DataFrame([whole[name] for name in text])
     cells = polars.col(text).str.strip_chars()
-    cells = polars.when(cells.is_in(["", *missing])).then(None).otherwise(cells).name.keep()
+    absent = cells.is_in(["", *MISSING, *missing])
+    patterns = [re.escape(word).replace(r"\*", ".*") for word in missing if "*" in word]
+    if patterns:
+        absent |= cells.str.contains(f"^(?s:{'|'.join(patterns)})$")
+    cells = polars.when(absent).then(None).otherwise(cells).name.keep()
     frame = frame.with_columns(cells)
     frame = _with_numbers(frame, text, [(",", ".")] if decimal_comma else [])
     frame, notes = _with_marks(frame, separator, decimal_comma)
@@ -93,11 +130,13 @@ def parse_cells(
     flags = [name for name, yes in zip(rest, truths, strict=True) if yes]
     flags = [name for name in flags if frame[name].null_count() < frame.height]
     flagged = polars.col(flags).str.to_lowercase() == "true"
-    return (frame.with_columns(flagged) if flags else frame), notes
+    frame = frame.with_columns(flagged) if flags else frame
+    parsed = dict(zip(text, frame.get_columns(), strict=True))
+    return polars.DataFrame([parsed.get(it.name, it) for it in whole.get_columns()]), notes
 
 
 def _text_columns(frame: Any) -> list[str]:
-    polars = require_polars()
+    polars = required("polars")
     kinds = zip(frame.columns, frame.dtypes, strict=True)
     return [name for name, kind in kinds if kind == polars.String]
 
@@ -107,7 +146,7 @@ def _with_numbers(frame: Any, names: list[str], replaced: list[tuple[str, str]])
 
     ``replaced`` has the characters to replace in the cells first.
     """
-    polars = require_polars()
+    polars = required("polars")
     cells = polars.col(names)
     for mark, by in replaced:
         cells = cells.str.replace_all(mark, by, literal=True)
@@ -141,7 +180,7 @@ def _with_marks(frame: Any, separator: str, decimal_comma: bool) -> tuple[Any, l
 
 def _columns_like(frame: Any, some: str, every: str) -> list[str]:
     """Columns of text with a cell that matches ``some`` while all match ``every``."""
-    polars = require_polars()
+    polars = required("polars")
     text = _text_columns(frame)
     for pattern, reduce in ((some, "any"), (every, "all")):
         if not text:
@@ -163,3 +202,32 @@ def _refuse_ambiguous(frame: Any, names: list[str]) -> None:
                 f"{first.replace(',', '')} or {first.replace(',', '.')}: save the table without "
                 "thousands separators and with decimal points."
             )
+
+
+# ------------------------------------------------------------------------- rows turned into columns
+# Name of the column with the names of the samples.
+SAMPLE = "sample"
+
+
+def transpose_frame(frame: Any) -> tuple[Any, list[str]]:
+    """A row for each column but the first, which has the names of the new columns; and notes.
+
+    The names of the samples come first. All other columns are text if any column was.
+    """
+    polars = required("polars")
+    first, *samples = frame.columns
+    given = whole_as_text(frame[first]).to_list()
+    filled = [name or f"row {j + 1}" for j, name in enumerate(given)]
+    # The first of the names is that of the samples, so that no feature keeps it.
+    (sample, *names), _ = numbered([SAMPLE, *filled])
+    rest = frame.select(samples)
+    if all(kind.is_numeric() for kind in rest.dtypes):
+        values = rest.cast(polars.Float64).to_numpy().T
+        turned = polars.from_numpy(values, schema=names, orient="row")
+    else:
+        turned = rest.cast(polars.String).transpose(column_names=names)
+    notes = []
+    renamed = [name for name, old in zip(names, filled, strict=True) if name != old]
+    if renamed:
+        notes.append(f"Names that come several times got a number: {quoted(renamed)}.")
+    return turned.insert_column(0, polars.Series(sample, samples, dtype=polars.String)), notes

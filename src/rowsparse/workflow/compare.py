@@ -10,29 +10,37 @@ import numpy as np
 
 from rowsparse._arrays import Index
 from rowsparse._text import joined
-from rowsparse.evaluation import Record, SelectionCurve, is_better_low, judge_selection
-from rowsparse.selectors import list_selectors, selector_info
+from rowsparse.evaluation import Record, SelectionCurve
+from rowsparse.evaluation.folds import Fold, failed_records
+from rowsparse.evaluation.metrics import is_better_low
+from rowsparse.selectors.base.shared_parameters import task_taken
 from rowsparse.workflow.cross_validation import (
-    check_folds,
+    Validation,
+    cross_validate,
+    fold_notes,
+    imbalance_note,
     judges,
-    reference_scores,
+    other_folds,
     score_metric,
     select_in_fold,
+    table_folds,
 )
-from rowsparse.workflow.folds import Splits, fold_notes, table_folds
+from rowsparse.workflow.held_out import SHUFFLED, judged
 from rowsparse.workflow.leakage import find_leaks
 from rowsparse.workflow.messages import InputError, setting
-from rowsparse.workflow.plan import Plan, check_count, group_notes, make_plan
+from rowsparse.workflow.methods import find_method, list_methods
+from rowsparse.workflow.plan import Plan, check_count, group_notes, make_plan, residual_notes
 from rowsparse.workflow.results import ComparisonResult, Verdict
-from rowsparse.workflow.run_log import ProgressCallback, StepTimer, recorded, silent, versions
+from rowsparse.workflow.run_log import (
+    ProgressCallback,
+    StepTimer,
+    in_threads,
+    recorded,
+    silent,
+    versions,
+)
 from rowsparse.workflow.settings import CompareSettings, MethodSettings
 from rowsparse.workflow.table import Table
-from rowsparse.workflow.threads import in_threads
-from rowsparse.workflow.verdict import (
-    compare_with_guessing,
-    imbalance_warning,
-    verdict_metric,
-)
 
 __all__ = ["DEFAULT_METHODS", "compare"]
 
@@ -73,10 +81,15 @@ def compare(
     plans = [make_plan(table, method, settings.seed) for method in chosen]
     for k in settings.k:
         check_count(k, d - len(plans[0].adjusted))
-    notes = [*_adjusted_notes(table, plans), *group_notes(plans), *missing]
-    metric = score_metric(table, settings.metric)
+    notes = [*_adjusted_notes(table, plans), *group_notes(plans), *residual_notes(plans), *missing]
+    unweighted = [plan.name for plan in plans if not plan.accepts("class_weight")]
+    if unweighted and table.class_weight is not None:
+        notes.append(
+            f"{joined(unweighted, 3)} selected without weights of classes; the models that score "
+            "have them."
+        )
     splits = table_folds(table, settings)
-    check_folds(table, splits, metric)
+    metric = score_metric(table, splits, settings.metric)
     notes += fold_notes(table, settings)
     numbered = list(enumerate(splits))
     records: list[Record] = []
@@ -92,20 +105,21 @@ def compare(
     progress("Comparing", 1.0)
     curve = SelectionCurve(records, table.task, "honest", d, metric)
     with timer.step("all features"):
-        baseline, chance = reference_scores(plans[0], splits, metric, settings.n_jobs)
+        without = cross_validate(plans[0], (), splits, metric=metric, n_jobs=settings.n_jobs)
     leaks = find_leaks(plans[0])
-    imbalance = imbalance_warning(table)
+    grouped = next((plan for plan in plans if "feature_groups" in plan.params), plans[0])
+    imbalance = imbalance_note(table, metric, settings.metric)
     return ComparisonResult(
-        data=replace(table.summary(), notes=tuple(notes), leaks=leaks.names),
+        data=replace(grouped.summary(), notes=tuple(notes), leaks=leaks.names),
         curve=curve,
         settings=recorded(settings, {"methods": tuple(names), "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
         warnings=(*leaks.sentences("drop"), *_failures(curve), *([imbalance] if imbalance else [])),
-        verdict=_verdict(table, splits, curve),
+        verdict=_verdict(curve, without, settings.cv),
         names=tuple(table.names),
-        baseline_score=baseline,
-        chance_score=chance,
+        baseline_score=float(without.baseline.mean()),
+        chance_score=float(without.chance.mean()),
     )
 
 
@@ -115,29 +129,24 @@ def _records(
     """What a method comes to in one fold; the reason if it fails."""
     plan = plan.in_fold(train)
     X, y, task = plan.table.X, plan.table.y, plan.table.task
-    models = judges(task, X.shape[0], metric)
+    models = judges(plan.table, metric)
     try:
         chosen = select_in_fold(plan, train, ks)
     except Exception as error:
         expected = isinstance(error, ValueError | TypeError | ImportError)
         why = str(error) if expected and str(error) else f"{type(error).__name__}: {error}"
-        return [
-            Record(plan.name, model, "honest", k, at, error=why) for k in ks for model in models
-        ]
+        return failed_records(plan.name, ks, models, "honest", at, why)
+    fold = Fold(X, y, task, train, test, at)
     found = [
-        record
-        for k in ks
-        for record in judge_selection(
-            plan.name, chosen[k], X, y, train, test, at, models, task, metric=metric
-        )
+        record for k in ks for record in fold.records(plan.name, chosen[k], models, metric=metric)
     ]
-    return [_counted(record, plan) for record in found] if plan.adjusted else found
+    return [_counted(record, plan) for record in found]
 
 
 def _counted(record: Record, plan: Plan) -> Record:
-    """The record with the features that count alone."""
+    """The record with the features that count alone, in its number those of a category once."""
     support = tuple(j for j in record.support if j not in plan.adjusted)
-    return replace(record, support=support, n_selected=len(support))
+    return replace(record, support=support, n_selected=plan.units_among(support).size)
 
 
 def _adjusted_notes(table: Table, plans: list[Plan]) -> list[str]:
@@ -158,10 +167,10 @@ def _adjusted_notes(table: Table, plans: list[Plan]) -> list[str]:
 def _method_names(table: Table, methods: tuple[str, ...] | None) -> tuple[list[str], list[str]]:
     """The methods to compare, and a note on those that are left out of all."""
     if methods is None:
-        return [name for name in DEFAULT_METHODS if table.task in selector_info(name).tasks], []
+        return [name for name in DEFAULT_METHODS if _takes(name, table)], []
     if methods != ("all",):
         return list(methods), []
-    every = [selector_info(name) for name in list_selectors(task=table.task)]
+    every = [find_method(name) for name in list_methods() if _takes(name, table)]
     there = [info.name for info in every if info.is_installed]
     missing = [info for info in every if not info.is_installed]
     if not missing:
@@ -174,16 +183,29 @@ def _method_names(table: Table, methods: tuple[str, ...] | None) -> tuple[list[s
     return there, [note]
 
 
-def _verdict(table: Table, splits: Splits, curve: SelectionCurve) -> Verdict | None:
-    """Whether the best mean score is better than that of guessing."""
-    means = curve.mean(curve.metrics[0])
-    if not np.isfinite(means).any():
+def _takes(name: str, table: Table) -> bool:
+    return task_taken(find_method(name).tasks, table.task) is not None
+
+
+def _verdict(curve: SelectionCurve, without: Validation, n_folds: int) -> Verdict | None:
+    """Whether the best method predicts better than what needs no selection.
+
+    In each fold, the best one is that of the other folds of the same repetition.
+    """
+    first, metric = curve.estimators[0], curve.metrics[0]
+    pairs = [(name, k) for name in curve.selectors for k in curve.ks]
+    scores = np.array([curve.values(metric, name, first, k) for name, k in pairs])
+    shuffled = np.array([curve.values("chance", name, first, k) for name, k in pairs])
+    known = np.isfinite(scores).all(axis=1)
+    if not known.any():
         return None
-    best = np.nanargmin if is_better_low(curve.metrics[0]) else np.nanargmax
-    i, j = np.unravel_index(int(best(means)), means.shape)
-    metric = verdict_metric(table, curve.metrics[0])
-    scores = curve.values(metric, curve.selectors[i], curve.estimators[0], curve.ks[j])
-    return compare_with_guessing(table, splits, metric, scores)
+    scores, shuffled = scores[known], shuffled[known]
+    signed = -scores if is_better_low(metric) else scores
+    others = other_folds(scores.shape[1], n_folds)
+    best = [int(np.argmax(signed[:, own].mean(axis=1))) for own in others]
+    at = (best, np.arange(len(best)))
+    opponents = {**without.opponents, SHUFFLED: shuffled[at]}
+    return judged(metric, without.splits, scores[at], opponents)
 
 
 def _failures(curve: SelectionCurve) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Scores on held-out samples: selection and scaling happen inside each fold."""
+"""Scores on held-out samples: all choices are made inside each fold."""
 
 from __future__ import annotations
 
@@ -9,135 +9,186 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, RidgeCV
+from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from rowsparse._arrays import Array, Index
-from rowsparse.evaluation import (
-    METRICS,
-    Predictions,
-    Selection,
-    default_estimators,
-    predict,
-    prediction_score,
-    select_for_each,
-)
-from rowsparse.workflow.folds import Splits
+from rowsparse.evaluation.curve import default_estimators
+from rowsparse.evaluation.folds import Fold
+from rowsparse.evaluation.metrics import METRICS, is_better_low, prediction_score
+from rowsparse.evaluation.predictions import Predictions
+from rowsparse.evaluation.supports import Selection, select_for_each
+from rowsparse.evaluation.survival import has_pairs
+from rowsparse.selectors.meta.fold_scores import choose, drawn_folds
+from rowsparse.workflow.held_out import COVARIATES, GUESS, HeldOut, Splits, guess, one_repetition
 from rowsparse.workflow.messages import InputError, setting, shown
-from rowsparse.workflow.plan import Plan
-from rowsparse.workflow.results import Confusion, Verdict
-from rowsparse.workflow.run_log import ProgressCallback, silent
+from rowsparse.workflow.plan import MANY_SAMPLES, Plan
+from rowsparse.workflow.results import KCurve
+from rowsparse.workflow.run_log import ProgressCallback, in_threads, silent
+from rowsparse.workflow.settings import EvaluationSettings
 from rowsparse.workflow.table import Table
-from rowsparse.workflow.threads import in_threads
-from rowsparse.workflow.verdict import compare_with_guessing, guess, verdict_metric
 
 __all__ = [
-    "MANY_SAMPLES",
     "Validation",
-    "check_folds",
-    "confusion",
+    "counts_by_other_folds",
     "cross_validate",
+    "fold_notes",
+    "imbalance",
+    "imbalance_note",
     "judges",
-    "reference_scores",
+    "score_curve",
     "score_metric",
     "select_in_fold",
+    "table_folds",
 ]
 
-
-# With more samples a support vector machine takes too long.
-MANY_SAMPLES = 2000
 # n^2 d beyond which a model on all features takes too long.
 _TOO_LARGE = 1e9
+# A class with this many times the samples of another makes accuracy say little.
+_EXTREME = 10
 
 
-@dataclass(frozen=True)
-class Validation:
-    """Cross-validated scores.
+# --------------------------------------------------------------------------- folds and their metric
+def table_folds(table: Table, settings: EvaluationSettings) -> Splits:
+    """Training and test rows of each fold; all workflows use the same for the same seed.
 
-    Attributes
-    ----------
-    metric : str
-        Name of the score.
-    ks : tuple of int
-        Numbers of features.
-    scores : array of shape (n_splits, n_ks)
-        Of each fold, with the features selected in it.
-    baseline : float
-        Mean score with all features, NaN if not computed.
-    adjusted : float
-        Mean score with the columns alone that are in every model; NaN if there are none.
-    chance : array of shape (n_splits,)
-        Score of each fold without any feature.
-    predicted : tuple of dict of int to Predictions
-        For each fold the predictions of its test samples, by the number of features.
+    Classes are stratified, and survival times by event. With a column of groups, the rows of a
+    group are in one fold. Repeated folds follow one another, the first ones being those without
+    repetition.
     """
-
-    metric: str
-    ks: tuple[int, ...]
-    scores: Array
-    baseline: float
-    adjusted: float
-    chance: Array
-    predicted: tuple[dict[int, Predictions], ...]
-
-    def of(self, k: int) -> Array:
-        """The scores of the folds with k features."""
-        return np.asarray(self.scores[:, self.ks.index(k)])
-
-    def verdict(self, table: Table, splits: Splits, k: int) -> Verdict:
-        """Whether k features predict better than guessing."""
-        metric = verdict_metric(table, self.metric)
-        scores = [
-            prediction_score(metric, table.task, table.y[test], predicted[k])
-            for (_, test), predicted in zip(splits, self.predicted, strict=True)
-        ]
-        return compare_with_guessing(table, splits, metric, np.array(scores))
+    _check_count(table, settings.cv)
+    splits: Splits = []
+    for at in range(settings.repeats):
+        splits += drawn_folds(
+            settings.cv,
+            table.X,
+            table.y,
+            table.task,
+            table.sample_groups,
+            shuffle=True,
+            random_state=(settings.seed + at) % 2**32,
+        )
+    if any(test.size == 0 for _, test in splits):
+        raise InputError(
+            f"The groups of {shown(str(table.reading.groups_column))} cannot be spread over "
+            f"{settings.cv} folds: take fewer with {setting('cv')}."
+        )
+    return splits
 
 
-def judges(task: str, n: int, metric: str | None = None) -> dict[str, Any]:
-    """The models that judge a selection from n samples, the linear one first.
+def fold_notes(table: Table, settings: EvaluationSettings) -> list[str]:
+    """Sentences on folds that are not the usual ones."""
+    notes = []
+    if table.sample_groups is not None:
+        notes.append(
+            f"Rows with one value of {shown(str(table.reading.groups_column))} stay together in "
+            f"folds and subsamples: {table.n_groups:,} groups."
+        )
+    if settings.repeats > 1:
+        notes.append(
+            f"The {settings.cv} folds were drawn {settings.repeats} times: scores are means over "
+            f"{settings.cv * settings.repeats}, and each row is predicted {settings.repeats} times."
+        )
+    return notes
+
+
+def _check_count(table: Table, cv: int) -> None:
+    n = table.X.shape[0]
+    most = n if table.task != "classification" else max(table.target.counts)
+    if most < 2:
+        raise InputError("No class has two samples: there is nothing to learn from.")
+    if table.sample_groups is not None and table.n_groups < max(cv, 2):
+        column = shown(str(table.reading.groups_column))
+        few = f"{setting('groups_column')}: {column} has only {table.n_groups} different values"
+        if table.n_groups < 2:
+            raise InputError(f"{few}: folds need at least 2 groups.")
+        raise InputError(f"{few}: take at most {setting('cv', table.n_groups)}.")
+    if not 2 <= cv <= most:
+        what = "samples" if table.task != "classification" else "samples of the largest class"
+        raise InputError(
+            f"{setting('cv')} must be between 2 and {most}, the number of {what}; got {cv}."
+        )
+
+
+def score_metric(table: Table, splits: Splits, wanted: str | None) -> str:
+    """The metric of the scores; refused if the targets or the folds have no such metric.
+
+    By default the customary one, or for classes whose sizes differ extremely the area under the
+    ROC curve; balanced accuracy where some fold has too few classes for that.
+    """
+    known = METRICS[table.task]
+    if wanted is not None and wanted not in known:
+        raise InputError(
+            f"{setting('metric')} for {table.task} is one of {', '.join(known)}; got "
+            f"{shown(wanted)}."
+        )
+    if table.task == "survival" and not all(has_pairs(table.y[test]) for _, test in splits):
+        raise InputError(
+            f"One of the {len(splits)} folds has no two test samples whose times can be compared, "
+            f"as too few have the event: take fewer folds with {setting('cv')}."
+        )
+    has_area = all((table.y[test] != table.y[test][0]).any() for _, test in splits)
+    if wanted == "auc" and not has_area:
+        raise InputError(
+            f"{setting('metric')} auc needs two classes among the test samples of every fold, "
+            f"and one of the {len(splits)} folds has one only: take fewer folds "
+            f"({setting('cv')}), or another metric."
+        )
+    if wanted is None and imbalance(table) is not None:
+        return "auc" if has_area else "balanced_accuracy"
+    return known[0] if wanted is None else wanted
+
+
+def imbalance(table: Table) -> tuple[str, int, str, int] | None:
+    """The largest and the smallest class with their sizes, if these differ extremely."""
+    if table.task != "classification":
+        return None
+    counts, names = table.target.counts, table.target.classes
+    large, small = int(np.argmax(counts)), int(np.argmin(counts))
+    if counts[large] < _EXTREME * counts[small]:
+        return None
+    return names[large], counts[large], names[small], counts[small]
+
+
+def imbalance_note(table: Table, metric: str, wanted: str | None) -> str | None:
+    """A sentence on classes of extremely different sizes: on the metric taken, or one to take."""
+    found = imbalance(table)
+    if found is None or (metric == wanted and metric != "accuracy"):
+        return None
+    large, n_large, small, n_small = found
+    sizes = f"The class {shown(large)} has {n_large:,} samples and {shown(small)} has {n_small:,}: "
+    if metric != wanted:
+        return f"{sizes}scored by {setting('metric', metric)}, as accuracy would say little."
+    return (
+        f"{sizes}accuracy says little here; {setting('metric', 'balanced_accuracy')} counts every "
+        f"class alike, and {setting('metric', 'auc')} needs no threshold."
+    )
+
+
+# ------------------------------------------------------------------------------------ in each fold
+def judges(table: Table, metric: str | None = None) -> dict[str, Any]:
+    """The models that judge a selection, the linear one first, with the weights of the classes.
 
     Only those that have probabilities, if the metric is one of these.
     """
-    if metric == "log_loss":
-        return {"logistic regression": LogisticRegression(max_iter=300)}
-    if n <= MANY_SAMPLES or task == "regression":
-        return default_estimators(task)
+    models = _judges(table.task, table.X.shape[0], metric)
+    for model in models.values():
+        if table.class_weight is not None and "class_weight" in model.get_params():
+            model.set_params(class_weight=table.class_weight)
+    return models
+
+
+def _judges(task: str, n: int, metric: str | None) -> dict[str, Any]:
     model = LogisticRegression(max_iter=300)
+    if metric == "log_loss":
+        return {"logistic regression": model}
+    if n <= MANY_SAMPLES or task not in ("classification", "multilabel"):
+        return default_estimators(task)
     if task == "multilabel":
         return {"logistic regression": OneVsRestClassifier(model)}
     return {"logistic regression": model, "1-NN": KNeighborsClassifier(n_neighbors=1)}
-
-
-def score_metric(table: Table, wanted: str | None) -> str:
-    """The metric of the scores; refused if the targets have no such metric."""
-    known = METRICS[table.task]
-    metric = known[0] if wanted is None else wanted
-    if metric not in known:
-        raise InputError(
-            f"{setting('metric')} for {table.task} is one of {', '.join(known)}; got "
-            f"{shown(metric)}."
-        )
-    return metric
-
-
-def check_folds(table: Table, splits: Splits, metric: str) -> None:
-    """Refuse a metric that some fold has too few classes for."""
-    if metric != "auc":
-        return
-    for _, test in splits:
-        truth = table.y[test]
-        if not (truth != truth[0]).any():
-            raise InputError(
-                f"{setting('metric')} auc needs two classes among the test samples of every fold, "
-                f"and one of the {len(splits)} folds has one only: take fewer folds "
-                f"({setting('cv')}), or another metric."
-            )
 
 
 def select_in_fold(plan: Plan, train: Index, ks: Sequence[int]) -> dict[int, Selection]:
@@ -146,7 +197,7 @@ def select_in_fold(plan: Plan, train: Index, ks: Sequence[int]) -> dict[int, Sel
     ``plan`` is that of the fold, see :meth:`Plan.in_fold`. All workflows select in folds by this
     function, so that the same k has the same score in each.
     """
-    X, y = plan.table.X[train], plan.table.y[train]
+    X, y = plan.table.X[train], plan.goal(train)
     columns = np.arange(X.shape[1])
     if plan.adjusted and not plan.accepts("include"):
         columns = np.setdiff1d(columns, plan.adjusted)
@@ -168,134 +219,188 @@ def cross_validate(
     ks: Iterable[int],
     splits: Splits,
     *,
-    metric: str | None = None,
+    metric: str,
     with_all: bool = True,
     n_jobs: int | None = None,
     progress: ProgressCallback = silent,
 ) -> Validation:
     """Score a method by a linear model on held-out folds, for several numbers of features.
 
-    ``metric`` is what the scores are, see :func:`score_metric`.
-    ``with_all`` asks for the score with all features too, unless that takes too long.
+    ``metric`` is what the scores are, see :func:`score_metric`. ``with_all`` asks for the score
+    with all features too, unless that takes too long. Without any ``ks`` there are the scores of
+    what needs no selection alone.
     """
     n, d = plan.table.X.shape
     counts = tuple(sorted(set(ks)))
-    named = score_metric(plan.table, metric)
-    model = next(iter(judges(plan.table.task, n, named).values()))
-    fold = _Fold(plan, model, counts, named, with_all=with_all and n * n * d <= _TOO_LARGE)
+    with_all = with_all and n * n * d <= _TOO_LARGE
+    work = [partial(_in_fold, plan, counts, metric, with_all, *split) for split in splits]
     what = f"Cross-validation, {len(splits)} folds"
     progress(what, 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = in_threads(
-            [partial(_scored, fold, train, test) for train, test in splits],
-            n_jobs,
-            lambda count: progress(what, count / len(splits)),
-        )
+        found = in_threads(work, n_jobs, lambda count: progress(what, count / len(splits)))
+    predicted, scores, references = zip(*found, strict=True)
+    baseline, adjusted, chance = np.transpose(references)
     return Validation(
-        metric=named,
-        ks=counts,
-        scores=np.array([scored.scores for scored in found]),
-        baseline=float(np.mean([scored.baseline for scored in found])),
-        adjusted=float(np.mean([scored.adjusted for scored in found])),
-        chance=np.array([scored.chance for scored in found]),
-        predicted=tuple(scored.predicted for scored in found),
+        plan.table, splits, metric, counts, np.array(scores), baseline, adjusted, chance, predicted
     )
 
 
-def reference_scores(
-    plan: Plan, splits: Splits, metric: str, n_jobs: int | None = None
-) -> tuple[float, float]:
-    """Mean scores over the folds with all features, NaN if that takes too long, and without any."""
-    n, d = plan.table.X.shape
-    model = next(iter(judges(plan.table.task, n, metric).values()))
-    fold = _Fold(plan, model, (), metric, with_all=n * n * d <= _TOO_LARGE)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = in_threads([partial(_referred, fold, *split) for split in splits], n_jobs)
-    baseline, chance = np.mean(found, axis=0).tolist()
-    return baseline, chance
+def _in_fold(
+    plan: Plan, ks: tuple[int, ...], metric: str, with_all: bool, train: Index, test: Index
+) -> tuple[dict[int, Predictions], list[float], tuple[float, float, float]]:
+    """Predictions and scores for each k; scores with all features, the covariates alone, and none.
+
+    Features are selected and models are fitted by the training samples alone.
+    """
+    plan = plan.in_fold(train)
+    table = plan.table
+    model = next(iter(judges(table, metric).values()))
+    fold = Fold(table.X, table.y, table.task, train, test)
+
+    def score(said: Predictions) -> float:
+        return prediction_score(metric, table.task, table.y[test], said)
+
+    chosen = select_in_fold(plan, train, ks) if ks else {}
+    predicted = {k: fold.of_columns(one.support).predictions(model) for k, one in chosen.items()}
+    baseline = adjusted = np.nan
+    if with_all:
+        baseline = score(fold.predictions(_WITH_ALL.get(table.task, model)))
+    if plan.adjusted:
+        adjusted = score(fold.of_columns(list(plan.adjusted)).predictions(model))
+    references = baseline, adjusted, score(guess(table, train, test))
+    return predicted, [score(predicted[k]) for k in ks], references
+
+
+# Models of all features, in the place of one without a ridge.
+_WITH_ALL = {
+    "regression": RidgeCV(np.logspace(-2, 4, 7)),
+    "counts": GridSearchCV(PoissonRegressor(max_iter=300), {"alpha": np.logspace(-2, 1, 4)}, cv=3),
+}
 
 
 @dataclass(frozen=True)
-class _FoldScores:
-    """Scores and predictions of a fold for each number of features."""
+class Validation:
+    """Cross-validated scores of a method.
 
-    scores: list[float]
-    baseline: float
-    adjusted: float
-    chance: float
-    predicted: dict[int, Predictions]
+    Attributes
+    ----------
+    table : Table
+    splits : list of (train, test)
+    metric : str
+        Name of the score.
+    ks : tuple of int
+        Numbers of features.
+    scores : array of shape (n_splits, n_ks)
+        Of each fold, with the features selected in it.
+    baseline, adjusted, chance : arrays of shape (n_splits,)
+        Score of each fold with all features, with the columns alone that are in every model, and
+        without any feature; NaN if not computed, or if there are none.
+    predicted : tuple of dict of int to Predictions
+        For each fold the predictions of its test samples, by the number of features.
+    """
 
-
-def _referred(fold: _Fold, train: Index, test: Index) -> tuple[float, float]:
-    return replace(fold, plan=fold.plan.in_fold(train)).references(train, test)
-
-
-def _scored(fold: _Fold, train: Index, test: Index) -> _FoldScores:
-    return replace(fold, plan=fold.plan.in_fold(train)).scored(train, test)
-
-
-@dataclass(frozen=True)
-class _Fold:
-    """What is done in each fold."""
-
-    plan: Plan
-    model: Any
-    ks: tuple[int, ...]
+    table: Table
+    splits: Splits
     metric: str
-    with_all: bool
+    ks: tuple[int, ...]
+    scores: Array
+    baseline: Array
+    adjusted: Array
+    chance: Array
+    predicted: tuple[dict[int, Predictions], ...]
 
     @property
-    def table(self) -> Table:
-        """The data."""
-        return self.plan.table
+    def opponents(self) -> dict[str, Array]:
+        """The scores of what needs no selection."""
+        found = {GUESS: self.chance}
+        if np.isfinite(self.adjusted).all():
+            found[COVARIATES] = self.adjusted
+        return found
 
-    def scored(self, train: Index, test: Index) -> _FoldScores:
-        """Select and fit on the training samples, predict the test samples."""
-        chosen = select_in_fold(self.plan, train, self.ks)
-        predicted = {k: self._predicted(chosen[k].support, train, test) for k in self.ks}
-        scores = [self._score(predicted[k], test) for k in self.ks]
-        adjusted = np.nan
-        if self.plan.adjusted:
-            alone = self._predicted(np.array(self.plan.adjusted), train, test)
-            adjusted = self._score(alone, test)
-        baseline, chance = self.references(train, test)
-        return _FoldScores(scores, baseline, adjusted, chance, predicted)
+    def curve(self, taken: int | None = None) -> KCurve:
+        """The mean scores over k; ``taken`` is the k asked for, if any."""
+        n_folds = one_repetition(self.splits, len(self.table.y))
+        return score_curve(self.metric, self.ks, self.scores, taken, n_folds)
 
-    def references(self, train: Index, test: Index) -> tuple[float, float]:
-        """The scores with all features and without any."""
-        baseline = self._score(self._from_all(train, test), test) if self.with_all else np.nan
-        return baseline, self._score(guess(self.table, train, test), test)
+    def held_out(self, taken: int | None = None) -> HeldOut:
+        """What was predicted with k features, or with the number that the other folds suggest."""
+        if taken is None:
+            n_folds = one_repetition(self.splits, len(self.table.y))
+            counts = counts_by_other_folds(self.curve(), self.scores, n_folds)
+        else:
+            counts = [taken] * len(self.splits)
+        return HeldOut(
+            self.table,
+            self.splits,
+            self.metric,
+            self.scores[np.arange(len(counts)), [self.ks.index(k) for k in counts]],
+            tuple(found[k] for found, k in zip(self.predicted, counts, strict=True)),
+            self.opponents,
+        )
 
-    def _predicted(self, chosen: Index, train: Index, test: Index) -> Predictions:
-        X, y = self.table.X, self.table.y
-        part = X[:, chosen].toarray() if sp.issparse(X) else X[:, chosen]
-        fitted = make_pipeline(StandardScaler(), clone(self.model)).fit(part[train], y[train])
-        return predict(fitted, part[test], self.table.task)
+    def findings(self, taken: int | None = None) -> dict[str, Any]:
+        """The fields of a result that say how well a selection predicts."""
+        held = self.held_out(taken)
+        return {
+            "score": float(held.scores.mean()),
+            "score_sd": float(held.scores.std()),
+            "baseline_score": float(self.baseline.mean()),
+            "covariate_score": float(self.adjusted.mean()),
+            "chance_score": float(self.chance.mean()),
+            "curve": self.curve(taken) if taken is None or len(self.ks) > 1 else None,
+            "verdict": held.verdict(),
+            "confusion": held.confusion(),
+            "class_scores": held.class_scores(),
+            "number_scores": held.number_scores(),
+            "survival": held.survival(),
+        }
 
-    def _from_all(self, train: Index, test: Index) -> Predictions:
-        X, y = self.table.X, self.table.y
-        regression = self.table.task == "regression"
-        model = RidgeCV(np.logspace(-2, 4, 7)) if regression else clone(self.model)
-        scaler = StandardScaler(with_mean=not sp.issparse(X))
-        fitted = make_pipeline(scaler, model).fit(X[train], y[train])
-        return predict(fitted, X[test], self.table.task)
 
-    def _score(self, said: Predictions, test: Index) -> float:
-        return prediction_score(self.metric, self.table.task, self.table.y[test], said)
+def score_curve(
+    metric: str,
+    ks: Sequence[int],
+    scores: Array,
+    taken: int | None = None,
+    n_folds: int | None = None,
+) -> KCurve:
+    """The curve of scores of shape (n_splits, n_ks).
+
+    ``taken`` is the k asked for, if any; otherwise the fewest features whose mean score is within
+    one standard error of the best are taken. ``n_folds`` is the number of folds if they are
+    repeated.
+    """
+    table, alphas = scores[:, None, :], np.zeros(1)
+    table = -table if is_better_low(metric) else table
+    best = choose(table, alphas, one_std_err=False)[1]
+    enough = choose(table, alphas, one_std_err=True, n_folds=n_folds)[1]
+    return KCurve(
+        metric=metric,
+        ks=tuple(ks),
+        mean=tuple(scores.mean(axis=0).tolist()),
+        sd=tuple(scores.std(axis=0).tolist()),
+        best_k=ks[best],
+        enough_k=ks[enough],
+        chosen_k=ks[enough] if taken is None else taken,
+    )
 
 
-def confusion(table: Table, splits: Splits, validation: Validation, k: int) -> Confusion | None:
-    """Which classes were predicted for which, with k features; None where there are no classes."""
-    if table.task != "classification":
-        return None
-    classes, code = np.unique(table.y, return_inverse=True)
-    counts = np.zeros((classes.size, classes.size), dtype=np.int64)
-    accuracies = []
-    for (_, test), predicted in zip(splits, validation.predicted, strict=True):
-        answer_code = np.searchsorted(classes, predicted[k].answers)
-        np.add.at(counts, (code[test], answer_code), 1)
-        accuracies.append(float(np.mean(answer_code == code[test])))
-    mean, sd = float(np.mean(accuracies)), float(np.std(accuracies))
-    return Confusion(table.target.classes, counts, mean, sd)
+def counts_by_other_folds(curve: KCurve, scores: Array, n_folds: int) -> list[int]:
+    """The number of features that the curve of the other folds suggests, for each fold.
+
+    So a fold takes no part in the choice of what is scored on it. With repeated folds, the others
+    are those of the same repetition.
+    """
+    return [
+        score_curve(curve.metric, curve.ks, scores[others]).chosen_k
+        for others in other_folds(len(scores), n_folds)
+    ]
+
+
+def other_folds(n_splits: int, n_folds: int) -> list[list[int]]:
+    """For each fold the others of its repetition."""
+    starts = (at - at % n_folds for at in range(n_splits))
+    return [
+        [other for other in range(start, start + n_folds) if other != at]
+        for at, start in enumerate(starts)
+    ]

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.linear_model import PoissonRegressor
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from rowsparse._arrays import Array, Index
 from rowsparse.workflow.cross_validation import judges
-from rowsparse.workflow.linear_model import LinearModel
-from rowsparse.workflow.missing_values import fill_value
-from rowsparse.workflow.model import SavedColumn, SavedFeature, SavedModel
+from rowsparse.workflow.model import LinearModel, SavedFeature, SavedModel
 from rowsparse.workflow.table import Table
 
 __all__ = ["fit_model", "linear_model", "selector_model"]
@@ -40,7 +39,7 @@ def fit_model(
         The score of the cross-validation, which decides on its model.
     """
     X = _dense(table.X, order)
-    name, judge = next(iter(judges(table.task, X.shape[0], metric).items()))
+    name, judge = next(iter(judges(table, metric).items()))
     scaler, judge = StandardScaler().fit(X), clone(judge)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -58,19 +57,25 @@ def fit_model(
             origins.items(), scaler.mean_, scaler.scale_, strict=True
         )
     )
-    columns = dict.fromkeys(origins.values())
     return SavedModel(
         method=method,
         task=table.task,
         targets=table.target.names,
-        classes=tuple(judge.classes_.tolist()) if table.task == "classification" else (),
+        classes=_classes(table, judge) if table.task == "classification" else (),
         guess=_guess(table),
         identifiers=table.identifiers,
-        columns=tuple(_column(table, column, X, features) for column in columns),
+        columns=tuple(map(table.column, dict.fromkeys(origins.values()))),
         features=features,
         judge=linear_model(name, judge),
         selector=selector_model(method, selector, order, table.task),
+        event=str(table.target.values[0]) if table.task == "survival" else None,
+        na_values=table.reading.na_values,
     )
+
+
+def _classes(table: Table, judge: Any) -> tuple[Any, ...]:
+    """The classes as they are in the file."""
+    return table.target.values or tuple(judge.classes_.tolist())
 
 
 def _dense(X: Any, columns: Index) -> Array:
@@ -78,22 +83,11 @@ def _dense(X: Any, columns: Index) -> Array:
     return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
 
 
-def _column(table: Table, name: str, X: Array, features: tuple[SavedFeature, ...]) -> SavedColumn:
-    """A column with what fills its missing values, if the table was read with that."""
-    if name in table.categories:
-        category = table.categories[name]
-        return SavedColumn(
-            name, category.values, category.commonest if table.reading.impute else None
-        )
-    at = next(i for i, feature in enumerate(features) if feature.column == name)
-    impute = table.reading.impute
-    # The missing values are filled already, which does not change what fills them.
-    return SavedColumn(name, None, fill_value(X[:, at], impute) if impute else None)
-
-
 def _guess(table: Table) -> tuple[float, ...]:
     if table.task == "classification":
         return (float(np.argmax(table.target.counts)),)
+    if table.task == "survival":
+        return (0.0,)
     means = np.atleast_1d(table.y.mean(axis=0))
     return tuple((means > 0.5).astype(float) if table.task == "multilabel" else means.tolist())
 
@@ -107,7 +101,7 @@ def linear_model(name: str, judge: Any) -> LinearModel:
         return LinearModel(name, "labels", coef, intercept)
     coef, intercept = np.atleast_2d(judge.coef_), np.atleast_1d(judge.intercept_)
     if not hasattr(judge, "classes_"):
-        rule = "values"
+        rule = "rates" if isinstance(judge, PoissonRegressor) else "values"
     elif len(judge.classes_) == 2:
         rule = "sign"
     else:
@@ -134,7 +128,7 @@ def selector_model(method: str, selector: Any, order: Index, task: str) -> Linea
     offsets = np.atleast_1d(intercept)
     if rows.shape[1] <= order.max() or offsets.shape != (len(rows),):
         return None
-    rule = "values"
+    rule = "rates" if getattr(selector, "loss_", None) == "poisson" else "values"
     if task == "classification" and len(rows) == 1:
         rule = "sign"
     elif getattr(selector, "loss_", None) == "logistic":

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rowsparse.evaluation import METRICS, Predictions, prediction_score
+from rowsparse.evaluation.metrics import METRICS, prediction_score
+from rowsparse.evaluation.predictions import Predictions
+from rowsparse.workflow.columns import as_numbers
+from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import InputError, quoted, shown
 from rowsparse.workflow.model import SavedModel
-from rowsparse.workflow.new_table import NewTable, as_numbers
 from rowsparse.workflow.results import HoldoutScore
-from rowsparse.workflow.target_columns import complete_target
+from rowsparse.workflow.target_columns import complete_target, read_survival
 
 __all__ = ["check_targets", "score_holdout"]
 
 
-def check_targets(table: NewTable, targets: tuple[str, ...]) -> None:
-    """Refuse a table without the targets, or with missing values in them."""
+def check_targets(
+    table: Loaded, targets: tuple[str, ...], classes: Sequence[str] | None = None
+) -> None:
+    """Refuse a table without the targets, with missing values in them, or with other classes.
+
+    A class that is new counts as wrong where others are known, unless it is a known one that is
+    spelt otherwise.
+    """
     absent = [name for name in targets if name not in set(table.target_names)]
     if absent:
         raise InputError(
@@ -30,24 +39,39 @@ def check_targets(table: NewTable, targets: tuple[str, ...]) -> None:
         )
     if not table.n_rows:
         raise InputError(f"{shown(table.source)} has no row with a value of {quoted(targets)}.")
-    for name in targets:
-        complete_target(name, table.target_values(name))
+    columns = [complete_target(name, table.target_values(name)) for name in targets]
+    if classes is None:
+        return
+    found = np.unique(columns[0].astype(str)).tolist()
+    unknown = [name for name in found if name not in classes]
+    alike = {*map(_spelling, unknown)} & {*map(_spelling, classes)}
+    if unknown and (alike or len(unknown) == len(found)):
+        raise InputError(
+            f"The target {shown(targets[0])} in {shown(table.source)} holds the classes "
+            f"{quoted(unknown)}, and those of the model are {quoted(classes)}: spell them alike."
+        )
 
 
-def score_holdout(model: SavedModel, table: NewTable, metric: str | None = None) -> HoldoutScore:
+def _spelling(name: str) -> str:
+    """What is left of a name without case, blanks and marks."""
+    return "".join(character for character in name.casefold() if character.isalnum())
+
+
+def score_holdout(model: SavedModel, table: Loaded, metric: str | None = None) -> HoldoutScore:
     """Predict a table with a model, and compare with its targets.
 
     Parameters
     ----------
     model : SavedModel
-    table : NewTable
-        See :func:`rowsparse.workflow.new_table.open_table`.
+    table : Loaded
+        See :func:`rowsparse.workflow.loading.open_table`.
     metric : str, optional
         What the score is; the first metric of the task by default.
     """
-    check_targets(table, model.targets)
+    is_classes = model.task == "classification"
+    check_targets(table, model.targets, _names(model).tolist() if is_classes else None)
     truth, said, guess = _targets(model, table), model.predictions(table), _guesses(model, table)
-    if model.task == "classification":
+    if is_classes:
         # As text, so that a class that the model has never seen counts as wrong.
         truth, answers, classes = truth.astype(str), said.answers.astype(str), _names(model)
         said = replace(said, answers=answers, classes=classes)
@@ -68,7 +92,10 @@ def score_holdout(model: SavedModel, table: NewTable, metric: str | None = None)
     )
 
 
-def _targets(model: SavedModel, table: NewTable) -> NDArray[Any]:
+def _targets(model: SavedModel, table: Loaded) -> NDArray[Any]:
+    if model.task == "survival":
+        cells = {name: table.target_values(name) for name in model.targets}
+        return read_survival(cells, model.event, needs_event=False).y
     columns = [complete_target(name, table.target_values(name)) for name in model.targets]
     if model.task == "classification":
         return columns[0]
@@ -85,7 +112,7 @@ def _names(model: SavedModel) -> NDArray[Any]:
     return np.array(model.classes).astype(str)
 
 
-def _guesses(model: SavedModel, table: NewTable) -> Predictions:
+def _guesses(model: SavedModel, table: Loaded) -> Predictions:
     """What one would predict without features; all values of a class or label are the same."""
     if model.task == "classification":
         names = _names(model)

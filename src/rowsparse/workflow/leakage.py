@@ -12,8 +12,10 @@ import scipy.sparse as sp
 from scipy.stats import rankdata
 
 from rowsparse._arrays import Array, Index
-from rowsparse.workflow.messages import Message, quoted, setting
+from rowsparse.targets import NUMERIC_TASKS
+from rowsparse.workflow.messages import quoted, setting, shown
 from rowsparse.workflow.plan import Plan
+from rowsparse.workflow.table import Table
 
 __all__ = ["Leaks", "find_leaks"]
 
@@ -21,43 +23,52 @@ __all__ = ["Leaks", "find_leaks"]
 _PERFECT = 0.999
 # A column follows the order of the rows if its ranks have this correlation with it.
 _IN_ORDER = 0.98
-# So many rows suggest the columns that are looked at closely; tables with fewer rows than the
-# least are not looked at.
+# Number of rows by which columns are picked for a closer look, and the least number of rows of a
+# table that is looked at.
 _SAMPLE, _LEAST_ROWS = 200, 20
 # Numbers that are sorted at once.
 _BLOCK = 2_000_000
 # So few rows for each different value, and a column is not of categories.
 _ROWS_PER_VALUE = 5
-# How many such columns chance alone may give.
-_BY_CHANCE = 0.01
+# How many such columns chance alone may give, and the logarithm of the chance of a single one.
+_BY_CHANCE, _LOG_CHANCE = 0.01, -20.0
 
 
 @dataclass(frozen=True)
 class Leaks:
     """Columns of the file that may hold what is to be predicted.
 
-    ``predicting`` predict the target alone; ``in_order`` follow the order of the rows, as the
-    target does.
+    ``predicting`` predict the target alone; ``grouping`` are those of them that have several rows
+    for each of many values, as the column with the patient has; ``in_order`` follow the order of
+    the rows, as the target does.
     """
 
     predicting: tuple[str, ...] = ()
     in_order: tuple[str, ...] = ()
+    grouping: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """All of them."""
         return (*self.predicting, *self.in_order)
 
-    def sentences(self, remedy: str = "exclude") -> list[Message]:
+    def sentences(self, remedy: str = "exclude") -> list[str]:
         """What to tell the user; ``remedy`` is the setting that leaves columns out."""
-        found = []
-        one = len(self.predicting) == 1
-        if self.predicting:
+        found = [
+            f"Each of the many values of {shown(name)} comes with one value of the target: if it "
+            "names what several rows belong to, as a patient, take "
+            f"{setting('groups_column', name)}, which keeps these rows together in folds; as a "
+            "feature it is of no use for others."
+            for name in self.grouping
+        ]
+        copies = [name for name in self.predicting if name not in self.grouping]
+        one = len(copies) == 1
+        if copies:
             found.append(
-                f"{quoted(self.predicting)} alone {'predicts' if one else 'predict, each,'} the "
+                f"{quoted(copies)} alone {'predicts' if one else 'predict, each,'} the "
                 f"target almost perfectly: if {'it is a copy of it, or is' if one else 'they are'} "
                 f"known only afterwards, leave {'it' if one else 'them'} out with "
-                f"{setting(remedy, ','.join(self.predicting[:5]))}."
+                f"{setting(remedy, ','.join(copies[:5]))}."
             )
         if self.in_order:
             one = len(self.in_order) == 1
@@ -67,7 +78,7 @@ class Leaks:
                 f"where a row was added, leave {'it' if one else 'them'} out with "
                 f"{setting(remedy, ','.join(self.in_order[:5]))}."
             )
-        return [Message(sentence) for sentence in found]
+        return found
 
 
 def find_leaks(plan: Plan) -> Leaks:
@@ -75,28 +86,58 @@ def find_leaks(plan: Plan) -> Leaks:
     table = plan.table
     n = table.X.shape[0]
     out = {*plan.adjusted, *plan.params.get("exclude", ())}
-    columns = np.array([j for j in range(len(table.names)) if j not in out], dtype=np.intp)
+    columns = np.setdiff1d(np.arange(len(table.names)), sorted(out))
     if n < _LEAST_ROWS or not columns.size:
         return Leaks()
     rows = np.random.default_rng(0).permutation(n)[:_SAMPLE]
-    targets = table.y if table.y.ndim == 2 else table.y[:, None]
+    goals, X = _goals(table), table.X
     predicting: set[str] = set()
-    for target in targets.T:
-        if table.task == "regression":
-            found = _numbers(table.X, columns, target.astype(np.float64), rows)
+    for target, is_number in goals:
+        code = np.unique(target, return_inverse=True)[1]
+        if is_number:
+            found = [
+                j
+                for j in _alike(X, columns, target, rows)
+                if max(f(_column(X, j), target) for f in (_correlation, _rank_correlation))
+                >= _PERFECT
+            ]
         else:
-            code = np.unique(target, return_inverse=True)[1]
-            found = _classes(table.X, columns, code, rows)
-            predicting |= _categories(plan, code)
-        predicting |= {table.origin(j) for j in found}
+            found = _classes(X, columns, code, rows)
+        predicting |= {*_categories(plan, code), *(table.origin(j) for j in found)}
     in_order: set[str] = set()
-    if _is_sorted(targets, table.task):
-        in_order = {table.origin(j) for j in _ordered(table.X, columns, rows)} - predicting
+    if _is_sorted(goals):
+        position = np.arange(n, dtype=np.float64)
+        in_order = {
+            table.origin(j)
+            for j in _alike(X, columns, position, rows)
+            if np.unique(_column(X, j)).size > 0.9 * n
+            and _rank_correlation(_column(X, j), position) >= _IN_ORDER
+        } - predicting
     origins = dict.fromkeys(table.origin(int(j)) for j in columns)
     return Leaks(
         tuple(name for name in origins if name in predicting),
         tuple(name for name in origins if name in in_order),
+        tuple(name for name in origins if name in predicting and _is_grouping(table, name)),
     )
+
+
+def _goals(table: Table) -> list[tuple[Array, bool]]:
+    """The targets one by one, and whether each is of numbers; of survival the times and events."""
+    if table.task == "survival":
+        return [(table.y["time"], True), (table.y["event"], False)]
+    columns = table.y if table.y.ndim == 2 else table.y[:, None]
+    return [(column, table.task in NUMERIC_TASKS) for column in columns.T]
+
+
+def _is_grouping(table: Table, name: str) -> bool:
+    """Whether a column has several rows for each of many values, more than there are classes."""
+    if name in table.groups or name in table.made_from.values():
+        n_values = len(table.columns[name].values or ())
+    else:
+        values = _column(table.X, table.names.index(name))
+        n_values = np.unique(values).size if (values == np.floor(values)).all() else values.size
+    least = _ROWS_PER_VALUE * max(len(table.target.classes), 1)
+    return least <= n_values <= table.X.shape[0] / 2
 
 
 def _column(X: Any, j: int) -> Array:
@@ -140,10 +181,17 @@ def _tells_classes(column: Array, code: Index) -> bool:
     """Whether a column tells the classes of all rows, to within the accuracy that counts."""
     values, group = np.unique(column, return_inverse=True)
     n, n_classes = code.size, int(code.max()) + 1
-    if values.size * _ROWS_PER_VALUE <= n:
+    if 2 * values.size <= n:
         counts = np.zeros((values.size, n_classes), dtype=np.intp)
         np.add.at(counts, (group, code), 1)
-        return bool(counts.max(axis=1).sum() >= _PERFECT * n)
+        n_right = int(counts.max(axis=1).sum())
+        if values.size * _ROWS_PER_VALUE <= n:
+            return n_right >= _PERFECT * n
+        # The chance that the rows of each value would be of one class.
+        shares = counts.sum(axis=0) / n
+        chance = np.log((shares ** counts.sum(axis=1)[:, None]).sum(axis=1)).sum()
+        if n_right == n and chance < _LOG_CHANCE:
+            return True
     order = np.argsort(group, kind="stable")
     changes, ties = np.diff(code[order]) != 0, np.diff(group[order]) == 0
     slack = int((1 - _PERFECT) * n)
@@ -151,7 +199,7 @@ def _tells_classes(column: Array, code: Index) -> bool:
 
 
 def _categories(plan: Plan, code: Index) -> set[str]:
-    """Columns of text of which each value goes with one class."""
+    """Columns of text with each value in samples of one class only."""
     table = plan.table
     found = set()
     for name, part in table.groups.items():
@@ -163,27 +211,6 @@ def _categories(plan: Plan, code: Index) -> set[str]:
 
 
 # ------------------------------------------------------------------------------------- numbers
-def _numbers(X: Any, columns: Index, target: Array, rows: Index) -> list[int]:
-    """Columns that rise or fall with the target, in a line or otherwise."""
-    return [
-        j
-        for j in _alike(X, columns, target, rows)
-        if max(_correlation(_column(X, j), target), _rank_correlation(_column(X, j), target))
-        >= _PERFECT
-    ]
-
-
-def _ordered(X: Any, columns: Index, rows: Index) -> list[int]:
-    """Columns of almost distinct numbers that rise or fall with the order of the rows."""
-    position = np.arange(X.shape[0], dtype=np.float64)
-    return [
-        j
-        for j in _alike(X, columns, position, rows)
-        if np.unique(_column(X, j)).size > 0.9 * position.size
-        and _rank_correlation(_column(X, j), position) >= _IN_ORDER
-    ]
-
-
 def _alike(X: Any, columns: Index, target: Array, rows: Index) -> list[int]:
     """Columns that some rows suggest to be in line with the target, or in its order."""
     found = []
@@ -210,10 +237,10 @@ def _rank_correlation(a: Array, b: Array) -> float:
     return _correlation(rankdata(a), rankdata(b))
 
 
-def _is_sorted(targets: Any, task: str) -> bool:
+def _is_sorted(goals: list[tuple[Array, bool]]) -> bool:
     """Whether the rows are in the order of a target."""
-    for target in targets.T:
-        if task == "regression":
+    for target, is_number in goals:
+        if is_number:
             if _rank_correlation(target, np.arange(target.size, dtype=np.float64)) > 0.9:
                 return True
         elif np.count_nonzero(target[1:] != target[:-1]) <= max(

@@ -1,9 +1,10 @@
-"""Files of all formats, as columns that may be features or targets."""
+"""Files of all formats, and labels beside them, as columns that may be features or targets."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,15 +21,32 @@ from rowsparse._arrays import Index
 from rowsparse._files import UnreadableFileError
 from rowsparse._mat import read_mat
 from rowsparse._npz import read_npz
-from rowsparse.workflow.cells import MISSING, parse_cells
-from rowsparse.workflow.delimited import read_delimited
-from rowsparse.workflow.excel import read_excel
-from rowsparse.workflow.messages import InputError, quoted, setting, shown
-from rowsparse.workflow.naming import numbered
-from rowsparse.workflow.polars_errors import panics_as_errors, require_polars
-from rowsparse.workflow.queries import query_frame, read_sqlite
-from rowsparse.workflow.text_files import Dialect, check_distinct, line_of
-from rowsparse.workflow.transposing import SAMPLE, transpose_frame
+from rowsparse._text import counted
+from rowsparse.workflow.cells import (
+    SAMPLE,
+    panics_as_errors,
+    parse_cells,
+    required,
+    transpose_frame,
+    whole_as_text,
+)
+from rowsparse.workflow.columns import missing_in
+from rowsparse.workflow.messages import (
+    InputError,
+    numbered,
+    quoted,
+    setting,
+    shown,
+    split_names,
+)
+from rowsparse.workflow.settings import ReadingSettings
+from rowsparse.workflow.text_files import (
+    Dialect,
+    check_distinct,
+    line_of,
+    name_columns,
+    read_delimited,
+)
 
 __all__ = [
     "FORMATS",
@@ -37,9 +55,11 @@ __all__ = [
     "checksum",
     "format_of",
     "load",
-    "pandas_values",
-    "require_anndata",
+    "load_joined",
+    "open_table",
+    "read_excel",
 ]
+
 
 ArrayReader = Callable[[Path, Collection[str]], tuple[dict[str, Any], list[str]]]
 
@@ -57,9 +77,6 @@ FORMATS = {
     ".npz": "npz",
     ".mat": "mat",
     ".h5ad": "h5ad",
-    ".sqlite": "sqlite",
-    ".sqlite3": "sqlite",
-    ".db": "sqlite",
 }
 
 
@@ -69,15 +86,15 @@ def _row_place(row: int) -> str:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a file holds.
+    """The columns of a file or a data frame, by their names.
 
     Attributes
     ----------
-    frame : polars.DataFrame or None
+    frame : polars.DataFrame, pandas.DataFrame or None
         A table whose columns may be features or targets.
     matrix : array or sparse matrix, or None
         Features, for the formats that store them apart from the targets.
-    names : list of str
+    features : list of str
         Names of the columns of ``matrix``.
     labels : dict of str to array
         Columns beside ``matrix`` that may be targets.
@@ -85,36 +102,131 @@ class Loaded:
         Sentences on how the file was read.
     place : callable
         Where people find a row, counted from 0, in the file: "line 7" or "row 6".
+    elsewhere : str
+        A sentence on what else the file holds, for columns that are not found.
+    source : str
+        What messages call the table.
+    path : Path or None
+        The file, if it is one.
+    reading : ReadingSettings
+        How the file was read.
+    dialect : Dialect or None
+        How a text file is written.
     """
 
     frame: Any = None
     matrix: Any = None
-    names: list[str] = field(default_factory=list)
+    features: list[str] = field(default_factory=list)
     labels: dict[str, NDArray[Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     place: Callable[[int], str] = _row_place
+    elsewhere: str = ""
+    source: str = ""
+    path: Path | None = None
+    reading: ReadingSettings = field(default_factory=ReadingSettings)
+    dialect: Dialect | None = None
 
     @property
-    def candidates(self) -> list[str]:
-        """Names of the columns that may be targets."""
-        return list(self.labels) if self.frame is None else list(self.frame.columns)
+    def names(self) -> list[str]:
+        """Names of the columns that may be features."""
+        return self.features if self.frame is None else [str(name) for name in self.frame.columns]
+
+    @property
+    def target_names(self) -> list[str]:
+        """Names of the columns that may be targets: of a table of columns, all of them."""
+        return list(self.labels) if self.frame is None else self.names
 
     @property
     def n_rows(self) -> int:
         """Number of samples."""
-        return int(self.matrix.shape[0] if self.frame is None else self.frame.height)
+        return int(self.matrix.shape[0] if self.frame is None else len(self.frame))
+
+    def values(self, name: str) -> NDArray[Any]:
+        """The values of a column that may be a feature."""
+        if self.frame is not None:
+            return self.target_values(name)
+        column = self.matrix[:, [self.features.index(name)]]
+        return np.asarray(column.toarray() if sp.issparse(column) else column).ravel()
+
+    def target_values(self, name: str) -> NDArray[Any]:
+        """The values of a column that may be a target."""
+        if self.frame is None:
+            return self.labels[name]
+        if hasattr(self.frame, "iloc"):
+            return _pandas_values(self.frame.iloc[:, self.names.index(name)])
+        return _polars_values(self.frame[name])
 
     def rows(self, kept: Index) -> Loaded:
         """Some of the rows."""
+        frame = self.frame
+        if frame is not None:
+            frame = frame.iloc[kept] if hasattr(frame, "iloc") else frame[kept.tolist()]
         return replace(
             self,
-            frame=None if self.frame is None else self.frame[kept.tolist()],
+            frame=frame,
             matrix=None if self.matrix is None else self.matrix[kept],
             labels={name: values[kept] for name, values in self.labels.items()},
             place=lambda row: self.place(int(kept[row])),
         )
 
+    def with_targets(self, targets: Sequence[str]) -> Loaded:
+        """The rows that have a value of every target."""
+        missing = np.any([missing_in(self.target_values(name)) for name in targets], axis=0)
+        return self.rows(np.flatnonzero(~missing)) if missing.any() else self
 
+    def as_written(self, names: Sequence[str]) -> list[list[Any]]:
+        """The values of some columns; those of a text file exactly as they stand there."""
+        if names and self.path is not None and self.dialect is not None:
+            frame = load_joined(self.path, self.reading, as_text=True, with_target=False).frame
+            return [frame[name].to_list() for name in names]
+        return [self.target_values(name).tolist() for name in names]
+
+
+def _polars_values(column: Any) -> NDArray[Any]:
+    """Numbers with NaN, or objects with None, for what is missing; dates as text."""
+    polars = required("polars")
+    kind, has_gaps = column.dtype, column.null_count() > 0
+    if kind.is_numeric():
+        is_plain = kind.is_float() or (kind.is_integer() and not has_gaps)
+        return np.asarray(column if is_plain else column.cast(polars.Float64))
+    if kind == polars.Boolean and not has_gaps:
+        return np.asarray(column)
+    if kind in (polars.Date, polars.Datetime):
+        column = column.cast(polars.String)
+    elif kind not in (polars.Boolean, polars.String, polars.Categorical, polars.Enum):
+        raise InputError(f"The column {shown(column.name)} holds neither numbers nor text.")
+    return np.array(column.to_list(), dtype=object)
+
+
+def _pandas_values(column: Any) -> NDArray[Any]:
+    """A column of pandas as numbers, or as objects with None for what is missing."""
+    if column.dtype.kind in "biuf" and not column.isna().any():
+        return np.asarray(column.to_numpy())
+    values = column.astype(object)
+    return np.asarray(values.where(~column.isna(), None), dtype=object)
+
+
+def open_table(table: Any, reading: ReadingSettings | None = None) -> Loaded:
+    """Open a file of any format, or a data frame of polars or pandas, with or without targets.
+
+    The settings say how a file is read: which cells are missing values, and whether it is
+    transposed or joined with labels.
+    """
+    if isinstance(table, Loaded):
+        return table
+    if isinstance(table, str | Path):
+        return load_joined(Path(table), reading or ReadingSettings(), with_target=False)
+    if not hasattr(table, "columns"):
+        raise TypeError(
+            "The table must be the path of a file or a data frame of polars or pandas; got "
+            f"{type(table).__name__}."
+        )
+    opened = Loaded(frame=table, source="the data frame")
+    check_distinct(opened.source, opened.names)
+    return opened
+
+
+# -------------------------------------------------------------------------------------------- files
 def checksum(path: Path) -> str:
     """The sha256 of a file."""
     with path.open("rb") as stream:
@@ -127,71 +239,12 @@ def format_of(path: Path) -> str:
     packed = bool(suffixes) and suffixes[-1] == ".gz"
     last = suffixes[-2:-1] if packed else suffixes[-1:]
     kind = FORMATS.get(last[0]) if last else None
-    if kind is None or (packed and kind not in ("csv", "tsv")):
+    if kind is None or (packed and kind not in _TEXT):
         raise InputError(
             f"{shown(path.name)} is of no known type: give a file that ends in .csv, .tsv (also "
-            ".gz), .xlsx, .parquet, .arrow, .feather, .npz, .mat, .h5ad or .sqlite."
+            ".gz), .xlsx, .parquet, .arrow, .feather, .npz, .mat or .h5ad."
         )
     return kind
-
-
-def load(
-    path: Path,
-    na_values: Sequence[str] = (),
-    *,
-    transpose: bool = False,
-    as_text: bool = False,
-    with_target: bool = True,
-    query: str | None = None,
-) -> Loaded:
-    """Read a file, whatever its format.
-
-    Parameters
-    ----------
-    path : Path
-    na_values : sequence of str
-        Cells of text that stand for missing values, besides the usual words.
-    transpose : bool
-        Whether the file has a row for each feature, and a column for each sample.
-    as_text : bool
-        Whether the cells of text files stay as they are written.
-    with_target : bool
-        Whether a file of arrays without y is refused.
-    query : str, optional
-        SQL that makes the table of what the file holds; then no cells stay as they are written.
-    """
-    kind = format_of(path)
-    if kind != "sqlite" and query is not None:
-        loaded = load(path, na_values, transpose=transpose, with_target=with_target)
-        if loaded.frame is None:
-            raise InputError(
-                f"{setting('query')} is about tables with columns, and {shown(path.name)} holds "
-                "arrays: leave it out."
-            )
-        frame = query_frame(loaded.frame, query, path)
-        return Loaded(frame=frame, notes=loaded.notes)
-    if path.is_dir():
-        raise InputError(f"{shown(path.name)} is a folder, not a file.")
-    check_is_file(path)
-    if path.stat().st_size == 0:
-        raise InputError(f"{shown(path.name)} is empty.")
-    if kind in ("csv", "tsv"):
-        return _text(path, na_values, transpose=transpose, as_text=as_text)
-    reader = partial(_sqlite, query=query) if kind == "sqlite" else _READERS[kind]
-    if not with_target and kind in ("npz", "mat"):
-        reader = partial(reader, with_target=False)
-    loaded = reader(path)
-    if not (na_values or transpose or kind == "excel"):
-        return loaded
-    if loaded.frame is None:
-        raise InputError(
-            f"{setting('transpose' if transpose else 'na_values')} is about tables with columns, "
-            f"and {shown(path.name)} holds arrays: leave it out."
-        )
-    frame, turned = transpose_frame(loaded.frame) if transpose else (loaded.frame, [])
-    frame, parsed = parse_cells(frame, [*MISSING, *na_values])
-    place = partial(_column_place, frame) if transpose else loaded.place
-    return replace(loaded, frame=frame, notes=[*loaded.notes, *turned, *parsed], place=place)
 
 
 def check_is_file(path: Path) -> None:
@@ -200,38 +253,78 @@ def check_is_file(path: Path) -> None:
         raise InputError(f"There is no file {shown(str(path))}.")
 
 
-def _text(path: Path, na_values: Sequence[str], *, transpose: bool, as_text: bool) -> Loaded:
-    frame, dialect, notes = read_delimited(path, na_values, transpose=transpose, as_text=as_text)
-    if transpose:
-        return Loaded(frame=frame, notes=notes, place=partial(_column_place, frame))
-    place = partial(_line_place, path, dialect)
-    return Loaded(frame=frame, notes=notes, place=place)
+_TEXT = ("csv", "tsv")
+# Settings for the files of some formats only.
+_FOR_SOME = {
+    "sheet": (("excel",), "is for Excel files, not for {}."),
+    "header_row": ((*_TEXT, "excel"), "is for text and Excel files, not for {}."),
+    **dict.fromkeys(
+        ("transpose", "na_values"),
+        (
+            (*_TEXT, "excel", "parquet", "arrow"),
+            "is about tables with columns, and {} holds arrays: leave it out.",
+        ),
+    ),
+}
 
 
-def _line_place(path: Path, dialect: Dialect, row: int) -> str:
-    return f"line {line_of(path, dialect, row):,}"
+def load(
+    path: Path,
+    settings: ReadingSettings | None = None,
+    *,
+    as_text: bool = False,
+    with_target: bool = True,
+) -> Loaded:
+    """Read a file, whatever its format; the settings say how, but for those of labels.
+
+    With ``as_text`` the cells of text files stay as they are written; without ``with_target`` a
+    file of arrays needs no y.
+    """
+    if path.is_dir():
+        tables = sorted(file.name for file in path.iterdir() if file.suffix.lower() in FORMATS)
+        has = f": it has the tables {quoted(tables)}" if tables else ""
+        raise InputError(f"{shown(path.name or str(path))} is a folder, not a file{has}.")
+    kind, settings = format_of(path), settings or ReadingSettings()
+    check_is_file(path)
+    if path.stat().st_size == 0:
+        raise InputError(f"{shown(path.name)} is empty.")
+    for name, (kinds, words) in _FOR_SOME.items():
+        if getattr(settings, name) and kind not in kinds:
+            raise InputError(f"{setting(name)} {words.format(shown(path.name))}")
+    loaded = _READERS[kind](path, settings, as_text, with_target)
+    loaded = replace(loaded, source=path.name, path=path, reading=settings)
+    na_values, notes, frame = split_names(settings.na_values), loaded.notes, loaded.frame
+    if settings.transpose:
+        frame, turned = transpose_frame(frame)
+        notes = [*notes, *turned]
+        samples = frame[SAMPLE].to_list()
+        loaded = replace(loaded, place=lambda row: f"column {shown(samples[row])}")
+    as_it_is = as_text if kind in _TEXT else kind != "excel" and not settings.transpose
+    if not as_it_is or (na_values and not as_text):
+        marks = loaded.dialect or Dialect(",", "utf-8")
+        frame, parsed = parse_cells(
+            frame, na_values, separator=marks.separator, decimal_comma=marks.decimal_comma
+        )
+        notes = [*notes, *parsed]
+    return replace(loaded, frame=frame, notes=notes)
 
 
-def _column_place(transposed: Any, row: int) -> str:
-    return f"column {shown(transposed[SAMPLE][row])}"
+def _text(path: Path, settings: ReadingSettings, as_text: bool, _: bool) -> Loaded:
+    na_values = split_names(settings.na_values)
+    frame, dialect, notes = read_delimited(path, na_values, as_text, settings.header_row)
+
+    def place(row: int) -> str:
+        return f"line {line_of(path, dialect, row):,}"
+
+    return Loaded(frame=frame, notes=notes, place=place, dialect=dialect)
 
 
-def _excel(path: Path) -> Loaded:
-    frame, rows, notes = read_excel(path)
-    return Loaded(frame=frame, notes=notes, place=lambda row: f"row {rows[row]}")
+def _parquet(path: Path, *_: Any) -> Loaded:
+    return Loaded(frame=_columnar(required("polars").read_parquet, path, "Parquet"))
 
 
-def _sqlite(path: Path, query: str | None) -> Loaded:
-    return Loaded(frame=read_sqlite(path, query))
-
-
-def _parquet(path: Path) -> Loaded:
-    polars = require_polars()
-    return Loaded(frame=_columnar(polars.read_parquet, path, "Parquet"))
-
-
-def _arrow(path: Path) -> Loaded:
-    polars = require_polars()
+def _arrow(path: Path, *_: Any) -> Loaded:
+    polars = required("polars")
     with path.open("rb") as stream:
         is_file = stream.read(6) == b"ARROW1"
     read = polars.read_ipc if is_file else polars.read_ipc_stream
@@ -242,7 +335,7 @@ def _arrow(path: Path) -> Loaded:
 
 
 def _columnar(read: Callable[[Path], Any], path: Path, kind: str) -> Any:
-    polars = require_polars()
+    polars = required("polars")
     categories = polars.selectors.categorical() | polars.selectors.by_dtype(polars.Enum)
     try:
         with panics_as_errors():
@@ -264,9 +357,94 @@ def _unreadable(path: Path, kind: str, error: Exception) -> InputError:
     )
 
 
+# ------------------------------------------------------------------------------------------- Excel
+def _excel(path: Path, settings: ReadingSettings, *_: bool) -> Loaded:
+    frame, rows, notes = read_excel(path, settings.sheet, settings.header_row)
+    elsewhere = notes[0] + f" Choose one with {setting('sheet')}." if notes else ""
+    return Loaded(
+        frame=frame, notes=notes, place=lambda row: f"row {rows[row]}", elsewhere=elsewhere
+    )
+
+
+def read_excel(
+    path: Path, sheet: str | None = None, header_row: int | None = None
+) -> tuple[Any, list[int], list[str]]:
+    """Read a sheet of a workbook, by its name or its number counted from 1; the first by default.
+
+    The row with the names of the columns is the first that is not empty, or that of the number.
+    Returns the cells as text, without rows and columns that have none; the row of the sheet,
+    counted from 1, that each row comes from; and notes.
+    """
+    polars = required("polars")
+    fastexcel = required("fastexcel")
+    try:
+        workbook = fastexcel.read_excel(path)
+        sheets = workbook.sheet_names
+        at = _sheet_at(path, sheets, sheet)
+        cells = _exact_text(polars, workbook, at)
+    except fastexcel.FastExcelError as error:
+        raise _unreadable(path, "Excel", error) from None
+    filled = cells.select(~polars.all_horizontal(polars.all().is_null())).to_series().to_list()
+    first = 0 if header_row is None else header_row - 1
+    rows = [row for row, yes in enumerate(filled) if yes and row >= first]
+    if not rows:
+        raise InputError(f"The sheet {shown(sheets[at])} of {shown(path.name)} is empty.")
+    if header_row is not None and rows[0] != first:
+        raise InputError(
+            f"{setting('header_row', header_row)}: that row of the sheet {shown(sheets[at])} is "
+            "empty."
+        )
+    header = list(cells.row(rows[0]))
+    names = name_columns(path.name, [name or "" for name in header])
+    frame = cells[rows[1:]]
+    frame.columns = list(names)
+    has_name = dict(zip(names, header, strict=True))
+    kept = [name for name in names if has_name[name] or frame[name].null_count() < frame.height]
+    notes = []
+    if len(sheets) > 1:
+        others = [name for name in sheets if name != sheets[at]]
+        notes.append(f"Read: the sheet {shown(sheets[at])}. Not read: {quoted(others)}.")
+    return frame.select(kept), [row + 1 for row in rows[1:]], notes
+
+
+def _sheet_at(path: Path, sheets: list[str], wanted: str | None) -> int:
+    """The place of a sheet that is named, or counted from 1."""
+    if wanted is None:
+        return 0
+    if wanted in sheets:
+        return sheets.index(wanted)
+    if wanted.isdigit() and 1 <= int(wanted) <= len(sheets):
+        return int(wanted) - 1
+    raise InputError(
+        f"{setting('sheet')}: there is no sheet {shown(wanted)} in {shown(path.name)}; it has "
+        f"{quoted(sheets, 20)}."
+    )
+
+
+def _exact_text(polars: Any, workbook: Any, at: int) -> Any:
+    """All cells of a sheet as text, numbers with all their digits."""
+    text, numbers = (
+        workbook.load_sheet(at, header_row=None, skip_rows=0, dtypes=kind).to_polars()
+        for kind in ("string", "float")
+    )
+    # As text, fastexcel rounds fractions; as numbers, it has none for dates and words.
+    is_fraction = polars.all() != polars.all().floor()
+    exact = numbers.select(polars.when(is_fraction).then(polars.all()).name.keep())
+    exact = exact.cast(polars.String)
+    return text.select(
+        polars.coalesce(exact[name], text[name]).alias(name) for name in text.columns
+    )
+
+
 # ------------------------------------------------------------------------------- NPZ and MAT
 def _arrays(
-    path: Path, *, read: ArrayReader, targets: tuple[str, ...], with_target: bool = True
+    path: Path,
+    settings: ReadingSettings,
+    as_text: bool,
+    with_target: bool,
+    *,
+    read: ArrayReader,
+    targets: tuple[str, ...],
 ) -> Loaded:
     """X, y and perhaps feature_names, as features and labels."""
     file = shown(path.name)
@@ -288,10 +466,10 @@ def _arrays(
         raise InputError(f"X in {file} has no rows: at least two are needed.")
     names = _names(path, arrays.get("feature_names"), X.shape[1])
     if target is None:
-        return Loaded(matrix=X, names=names)
+        return Loaded(matrix=X, features=names)
     y = _labels(file, target, arrays[target], X.shape)
     labels = {target: y} if y.ndim == 1 else {f"{target}{j}": y[:, j] for j in range(y.shape[1])}
-    return Loaded(matrix=X, names=names, labels=labels)
+    return Loaded(matrix=X, features=names, labels=labels)
 
 
 def _labels(file: str, name: str, y: Any, shape: tuple[int, int]) -> NDArray[Any]:
@@ -318,22 +496,13 @@ def _names(path: Path, stored: NDArray[Any] | None, width: int) -> list[str]:
             f"{shown(path.name)} has {stored.size} feature_names for {width} columns of X."
         )
     names = [str(name) for name in np.ravel(stored)]
-    check_distinct(path, names)
+    check_distinct(path.name, names)
     return names
 
 
 # ------------------------------------------------------------------------------------ AnnData
-def require_anndata() -> Any:
-    """Import anndata, or say how to install it."""
-    try:
-        import anndata
-    except ImportError:
-        raise ImportError('Reading .h5ad needs anndata: pip install "rowsparse[bio]".') from None
-    return anndata
-
-
-def _h5ad(path: Path) -> Loaded:
-    anndata = require_anndata()
+def _h5ad(path: Path, *_: Any) -> Loaded:
+    anndata = required("anndata")
     try:
         with warnings.catch_warnings():
             # Repeated names get a note below.
@@ -352,20 +521,14 @@ def _h5ad(path: Path) -> Loaded:
         notes.append(
             f"{repeated} variables share their name with an earlier one: a number was added."
         )
-    labels = {str(name): pandas_values(data.obs[name]) for name in data.obs.columns}
+    labels = {str(name): _pandas_values(data.obs[name]) for name in data.obs.columns}
     matrix = sp.csr_array(data.X) if sp.issparse(data.X) else np.asarray(data.X)
-    return Loaded(matrix=matrix, names=names, labels=labels, notes=notes)
+    return Loaded(matrix=matrix, features=names, labels=labels, notes=notes)
 
 
-def pandas_values(column: Any) -> NDArray[Any]:
-    """A column of pandas as numbers, or as objects with None for what is missing."""
-    if column.dtype.kind in "biuf" and not column.isna().any():
-        return np.asarray(column.to_numpy())
-    values = column.astype(object)
-    return np.asarray(values.where(~column.isna(), None), dtype=object)
-
-
-_READERS: dict[str, Callable[..., Loaded]] = {
+_READERS: dict[str, Callable[[Path, ReadingSettings, bool, bool], Loaded]] = {
+    "csv": _text,
+    "tsv": _text,
     "excel": _excel,
     "parquet": _parquet,
     "arrow": _arrow,
@@ -373,3 +536,84 @@ _READERS: dict[str, Callable[..., Loaded]] = {
     "mat": partial(_arrays, read=read_mat, targets=("Y", "y")),
     "h5ad": _h5ad,
 }
+
+
+# -------------------------------------------------------------------- labels in a file of their own
+def load_joined(
+    path: Path, settings: ReadingSettings, *, as_text: bool = False, with_target: bool = True
+) -> Loaded:
+    """Read a file as :func:`load` does and, if the settings name one, the file with its labels."""
+    table = load(path, settings, as_text=as_text, with_target=with_target)
+    if settings.labels is None or settings.by is None:
+        return table
+    by, other = settings.by, Path(settings.labels)
+    labels = load(other, ReadingSettings(na_values=settings.na_values), as_text=as_text)
+    for one in (table, labels):
+        if one.frame is None:
+            raise InputError(
+                f"{setting('labels')} joins tables with columns, and {shown(one.source)} holds "
+                "arrays: leave it out."
+            )
+    if settings.transpose and by not in table.frame.columns:
+        table = replace(table, frame=table.frame.rename({SAMPLE: by}))
+    for one in (table, labels):
+        if by not in one.frame.columns:
+            raise InputError(
+                f"{setting('by')}: there is no column {shown(by)} in {shown(one.source)}; it has "
+                f"{quoted(one.frame.columns)}."
+            )
+    shared = [name for name in labels.frame.columns if name in {*table.frame.columns} - {by}]
+    if shared:
+        raise InputError(
+            f"{shown(path.name)} and {shown(other.name)} both have the columns {quoted(shared)}: "
+            "rename or remove them in one of the files."
+        )
+    return _joined(table, labels, by)
+
+
+def _joined(table: Loaded, labels: Loaded, by: str) -> Loaded:
+    """The samples that both files have, in the order of the table."""
+    names, rows = _keys(table.frame[by], labels.frame[by])
+    file, other = shown(table.source), shown(labels.source)
+    for source, keys in ((file, names), (other, rows)):
+        twice = [key for key, times in Counter(keys).items() if key is not None and times > 1]
+        if twice:
+            raise InputError(
+                f"{setting('by', by)} must name each sample once: in {source}, {quoted(twice)} "
+                "comes several times."
+            )
+    row_of: dict[str | None, int] = {key: row for row, key in enumerate(rows) if key is not None}
+    kept = [i for i, key in enumerate(names) if key in row_of]
+    if not kept:
+        raise InputError(
+            f"No sample of {file} is in {other}: {setting('by', by)} is {shown(str(names[0]))} in "
+            f"the first row of one and {shown(str(rows[0]))} in that of the other."
+        )
+    added = labels.frame[[row_of[names[i]] for i in kept]].drop(by)
+    notes = [f"Joined with {other} by {shown(by)}: {quoted(added.columns)} added."]
+    if len(kept) < len(names):
+        alone = [str(key) for key in names if key not in row_of]
+        notes.append(
+            f"Left out: {counted(len(alone), 'sample')} without a row in {other}, "
+            f"{quoted(alone, 3)}."
+        )
+    if len(kept) < len(rows):
+        unused = counted(len(rows) - len(kept), "row")
+        notes.append(f"{unused} of {other} not used: the table has no such samples.")
+    samples = [str(names[i]) for i in kept]
+    return replace(
+        table,
+        frame=table.frame[kept].hstack(added),
+        notes=[*table.notes, *labels.notes, *notes],
+        place=lambda row: f"sample {shown(samples[row])}",
+        elsewhere="",
+    )
+
+
+def _keys(left: Any, right: Any) -> tuple[list[str | None], list[str | None]]:
+    """Names of samples; if none agree and all are whole numbers, without leading zeros."""
+    columns = [whole_as_text(column).str.strip_chars().to_list() for column in (left, right)]
+    every = [key for keys in columns for key in keys if key is not None]
+    if set(columns[0]).isdisjoint(columns[1]) and all(key.isdigit() for key in every):
+        columns = [[key and (key.lstrip("0") or "0") for key in keys] for keys in columns]
+    return columns[0], columns[1]

@@ -1,97 +1,97 @@
-"""Sentences for the user, which name the settings that they are about, and errors made of them."""
+"""Sentences for the user, which name options as they are typed, and errors made of them."""
 
 from __future__ import annotations
 
-import re
-from ast import literal_eval
-from collections.abc import Callable, Sequence
-from typing import Any, Self
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
 
 from rowsparse._parameters import Constraint
 from rowsparse._text import joined
 
 __all__ = [
     "InputError",
-    "InputTypeError",
-    "Message",
+    "Problems",
     "check_setting",
     "holding",
+    "numbered",
     "one_line",
     "quoted",
     "setting",
     "shown",
+    "split_names",
 ]
 
 _LONGEST = 60
-# A setting within a sentence stands between null characters, which no name can contribute.
-_SETTING = re.compile("\0(\\w+)(?:=([^\0]*))?\0")
+# What is called at the command line otherwise than in Python, apart from dashes.
+_FLAGS = {"k": "-k", "n_jobs": "--jobs"}
+
+
+class InputError(ValueError):
+    """The input, a file or a setting, cannot be used: a sentence for each problem, and its fix."""
+
+    def __init__(self, *sentences: str) -> None:
+        self.sentences = sentences
+        head = f"{len(sentences)} problems:"
+        super().__init__("\n- ".join([head, *sentences]) if len(sentences) > 1 else sentences[0])
+
+
+class Problems:
+    """What is wrong with the input, gathered so that one run tells of all of it.
+
+    >>> problems = Problems()
+    >>> for name in ("a", "b"):
+    ...     with problems.gathered():
+    ...         raise InputError(f"Column {name} is text.")
+    >>> problems.refuse()
+    Traceback (most recent call last):
+    rowsparse.workflow.messages.InputError: 2 problems:
+    - Column a is text.
+    - Column b is text.
+    """
+
+    def __init__(self) -> None:
+        self.sentences: list[str] = []
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """Keep an InputError that is raised inside for later."""
+        try:
+            yield
+        except InputError as error:
+            self.sentences += error.sentences
+
+    def refuse(self) -> None:
+        """Raise one error with all problems, if there are any."""
+        if self.sentences:
+            raise InputError(*self.sentences)
 
 
 def setting(name: str, value: object = None) -> str:
-    """A setting, alone or with a value, marked so that :class:`Message` finds it."""
-    return f"\0{name}\0" if value is None else f"\0{name}={value!r}\0"
+    """A setting as it is typed at the command line, alone or with a value.
 
-
-class Message(str):
-    """A sentence with settings as Python writes them; other interfaces may write them otherwise.
-
-    >>> message = Message(f"Fill the gaps with {setting('impute', 'median')}.")
-    >>> print(message)
-    Fill the gaps with impute='median'.
-    >>> message.spelled(lambda name, value: f"/{name}:{value}")
-    'Fill the gaps with /impute:median.'
+    >>> setting("k", 5), setting("drop_missing_target"), setting("na_values", "-")
+    ('-k 5', '--drop-missing-target', '--na-values=-')
     """
-
-    marked: str
-
-    def __new__(cls, marked: str) -> Self:
-        message = super().__new__(cls, marked.replace("\0", ""))
-        message.marked = marked
-        return message
-
-    def __getnewargs__(self) -> tuple[str]:
-        return (self.marked,)
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """Names of the settings, in the order of the sentence."""
-        return tuple(found[1] for found in _SETTING.finditer(self.marked))
-
-    def spelled(self, spell: Callable[[str, Any], str]) -> str:
-        """The sentence with settings as a function of name and value, or None, writes them."""
-        return _SETTING.sub(lambda it: spell(it[1], it[2] and literal_eval(it[2])), self.marked)
-
-
-class _Explained(Exception):
-    """An error with one sentence that says what is wrong and what to do."""
-
-    def __init__(self, marked: str) -> None:
-        self.message = marked if isinstance(marked, Message) else Message(marked)
-        super().__init__(self.message)
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """Names of the settings concerned."""
-        return self.message.settings
-
-
-class InputError(_Explained, ValueError):
-    """The input, a file or a setting, cannot be used."""
-
-
-class InputTypeError(_Explained, TypeError):
-    """A setting is of a wrong type."""
+    flag = _FLAGS.get(name, "--" + name.replace("_", "-"))
+    if value is None:
+        return flag
+    # Only after "=" may a value begin with a dash.
+    return f"{flag}{'=' if str(value).startswith('-') else ' '}{shlex.quote(str(value))}"
 
 
 def check_setting(name: str, value: Any, allowed: Constraint) -> None:
     """Refuse a value that a setting must not have."""
+    if value is None and allowed.optional:
+        return
     try:
-        allowed.check(name, value)
-    except (TypeError, ValueError) as error:
-        kind = InputTypeError if isinstance(error, TypeError) else InputError
         # A setting of None is one that was not given: nobody would set it to that.
-        words = re.sub(r",? or None", "", str(error).removeprefix(name))
-        raise kind(setting(name) + words) from None
+        replace(allowed, optional=False).check(setting(name), value)
+    except (TypeError, ValueError) as error:
+        raise InputError(str(error)) from None
 
 
 # -------------------------------------------------------------------------- parts of sentences
@@ -123,6 +123,35 @@ def holding(names: Sequence[str], link: str = "") -> str:
     return f"{quoted(names)}{link} {'holds' if len(names) == 1 else 'hold'}"
 
 
+def split_names(text: str | None) -> list[str]:
+    """What stands between commas.
+
+    >>> split_names("a, b,"), split_names(None)
+    (['a', 'b'], [])
+    """
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
 def one_line(error: Exception) -> str:
     """The first line of what an error says, as a sentence."""
     return str(error).partition("\n")[0].strip().rstrip(".") + "."
+
+
+def numbered(names: list[str]) -> tuple[list[str], int]:
+    """Names made unique as in 'TP53', 'TP53 (2)', and how many were changed.
+
+    >>> numbered(["TP53", "EGFR", "TP53"])
+    (['TP53', 'EGFR', 'TP53 (2)'], 1)
+    """
+    taken, result, changed = set(names), [], 0
+    seen: Counter[str] = Counter()
+    for name in names:
+        seen[name] += 1
+        fresh = name
+        while seen[name] > 1 and fresh in taken:
+            fresh = f"{name} ({seen[name]})"
+            seen[name] += fresh in taken
+        changed += fresh != name
+        taken.add(fresh)
+        result.append(fresh)
+    return result, changed

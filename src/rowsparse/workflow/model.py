@@ -3,46 +3,120 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from rowsparse._arrays import Array
 from rowsparse._text import counted
-from rowsparse.evaluation import Predictions
-from rowsparse.workflow.linear_model import LinearModel
-from rowsparse.workflow.loading import check_is_file
-from rowsparse.workflow.messages import InputError, quoted, setting, shown
-from rowsparse.workflow.new_table import NewTable, as_numbers, as_text, open_table
-from rowsparse.workflow.transposing import SAMPLE
+from rowsparse.evaluation.predictions import Predictions
+from rowsparse.targets import NUMERIC_TASKS
+from rowsparse.workflow.cells import SAMPLE
+from rowsparse.workflow.columns import Column, as_numbers
+from rowsparse.workflow.loading import Loaded, check_is_file, open_table
+from rowsparse.workflow.messages import InputError, quoted, shown
+from rowsparse.workflow.settings import ReadingSettings
 
-__all__ = ["MODEL_FILE", "SavedColumn", "SavedFeature", "SavedModel"]
+__all__ = ["MODEL_FILE", "LinearModel", "SavedFeature", "SavedModel"]
 
-# Name of the file in the folder of a selection.
-MODEL_FILE = "model.json"
-_FORMAT, _VERSION = "rowsparse model", 1
+
+_RULES = ("sign", "largest", "pairs", "labels", "values", "rates")
 
 
 @dataclass(frozen=True)
-class SavedColumn:
-    """A column that a table must have.
+class LinearModel:
+    """Coefficients of the features, and how a prediction follows from what they give.
 
     Attributes
     ----------
     name : str
-    values : tuple of str or None
-        The values of a column of categories; None for numbers.
-    fill : float, str or None
-        What replaces a missing value; None if missing values are refused.
+        Such as "linear SVM".
+    rule : {"sign", "largest", "pairs", "labels", "values", "rates"}
+        Of Z @ coefficients.T + intercept: "sign": the second class if it is positive, otherwise
+        the first; "largest": the class with the largest value; "pairs": each value is a vote for
+        one of two classes, the first if it is positive, and the class with most votes wins;
+        "labels": each label is 1 if its value is positive; "values": the values themselves;
+        "rates": their exponentials.
+    coefficients : array of shape (n_outputs, n_features)
+    intercept : array of shape (n_outputs,)
     """
 
     name: str
-    values: tuple[str, ...] | None = None
-    fill: float | str | None = None
+    rule: str
+    coefficients: Array
+    intercept: Array
+
+    def decisions(self, Z: Array) -> Array:
+        """The values that the rule is applied to, for standardised features."""
+        return np.asarray(Z @ self.coefficients.T + self.intercept)
+
+    def predict(self, Z: Array, n_classes: int) -> NDArray[Any]:
+        """Indices of classes, 0/1 labels or numbers, for standardised features."""
+        found = self.decisions(Z)
+        if self.rule == "sign":
+            return (found[:, 0] > 0).astype(np.intp)
+        if self.rule == "largest":
+            return np.argmax(found, axis=1)
+        if self.rule == "labels":
+            return (found > 0).astype(np.int64)
+        if self.rule == "values":
+            return found
+        if self.rule == "rates":
+            return np.exp(found)
+        return np.argmax(_votes(found, n_classes)[0], axis=1)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the values of the classes are probabilities."""
+        return self.name == "logistic regression" and self.rule != "labels"
+
+    def class_values(self, Z: Array, n_classes: int) -> Array:
+        """A value for each class or label.
+
+        The form is that of :class:`~rowsparse.evaluation.predictions.Predictions`.
+
+        Of pairs, these are the votes for each class, and less than half a vote for how clear the
+        pairs with it are, as in scikit-learn.
+        """
+        found = self.decisions(Z)
+        if self.rule == "pairs":
+            votes, clear = _votes(found, n_classes)
+            return np.asarray(votes + clear / (3 * (np.abs(clear) + 1)))
+        if self.rule == "sign":
+            found = np.column_stack([-found[:, 0], found[:, 0]])
+            found = found / 2 if self.has_probabilities else found
+        return np.asarray(softmax(found, axis=1)) if self.has_probabilities else found
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any], n_features: int) -> LinearModel:
+        """Read a model of ``n_features`` features from its JSON."""
+        coefficients = np.array(record["coefficients"], dtype=np.float64)
+        intercept = np.array(record["intercept"], dtype=np.float64)
+        if coefficients.shape != (intercept.size, n_features) or record["rule"] not in _RULES:
+            raise ValueError
+        return cls(record["name"], record["rule"], coefficients, intercept)
+
+
+def _votes(decisions: Array, n_classes: int) -> tuple[Array, Array]:
+    """The votes for each class, and the sums of the decisions for it, from pairs of classes."""
+    votes = np.zeros((len(decisions), n_classes))
+    clear = np.zeros_like(votes)
+    first, second = np.triu_indices(n_classes, 1)
+    for value, i, j in zip(decisions.T, first.tolist(), second.tolist(), strict=True):
+        votes[:, i] += value > 0
+        votes[:, j] += value <= 0
+        clear[:, i] += value
+        clear[:, j] -= value
+    return votes, clear
+
+
+# Name of the file in the folder of a selection.
+MODEL_FILE = "model.json"
+_FORMAT, _VERSION = "rowsparse model", 3
 
 
 @dataclass(frozen=True)
@@ -75,7 +149,7 @@ class SavedModel:
     ----------
     method : str
         The selector.
-    task : {"classification", "multilabel", "regression"}
+    task : {"classification", "multilabel", "regression", "counts", "survival"}
     targets : tuple of str
         Names of the target columns.
     classes : tuple
@@ -86,7 +160,7 @@ class SavedModel:
         frequent value of each label, or the means of the numbers.
     identifiers : tuple of str
         Columns that identified the rows, kept in reduced tables and predictions.
-    columns : tuple of SavedColumn
+    columns : tuple of Column
         What a table needs.
     features : tuple of SavedFeature
         The selected features, strongest first.
@@ -94,7 +168,11 @@ class SavedModel:
         Fitted to the standardised features of all samples; it predicts.
     selector : LinearModel or None
         The selector's own coefficients of the features as they are; the rule is "values", or for
-        the logistic loss of TopK that of its classes or labels.
+        the logistic loss of TopK that of its classes or labels, and for the Poisson loss "rates".
+    event : str or None
+        Of survival times, the value of the second target that is the event.
+    na_values : str or None
+        Cells that are missing values in files, besides the usual ones.
 
     Examples
     --------
@@ -107,12 +185,25 @@ class SavedModel:
     classes: tuple[Any, ...]
     guess: tuple[float, ...]
     identifiers: tuple[str, ...]
-    columns: tuple[SavedColumn, ...]
+    columns: tuple[Column, ...]
     features: tuple[SavedFeature, ...]
     judge: LinearModel
     selector: LinearModel | None = None
+    na_values: str | None = None
+    event: str | None = None
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What is predicted: the targets, or for survival times the risk."""
+        return self.targets if self.event is None else ("risk",)
 
     # ------------------------------------------------------------------------- use
+    def open(self, table: Any, reading: ReadingSettings | None = None) -> Loaded:
+        """A table, whose file is read as that of the selection where nothing else is said."""
+        asked = reading or ReadingSettings()
+        missing = self.na_values if asked.na_values is None else asked.na_values
+        return open_table(table, replace(asked, na_values=missing))
+
     def check_columns(self, table: Any) -> tuple[str, ...]:
         """Refuse a table that lacks columns, or has text where the model needs numbers.
 
@@ -121,7 +212,7 @@ class SavedModel:
         tuple of str
             Columns of the table that the model does not use.
         """
-        table = open_table(table)
+        table = self.open(table)
         if not table.n_rows:
             raise InputError(f"{_start(table.source)} has no rows.")
         there = set(table.names)
@@ -139,7 +230,7 @@ class SavedModel:
                 as_numbers(column.name, table.values(column.name))
         return extra
 
-    def identifiers_in(self, table: NewTable) -> list[str]:
+    def identifiers_in(self, table: Loaded) -> list[str]:
         """Columns of a table that identify its rows."""
         samples = SAMPLE if table.reading.transpose else None
         known = dict.fromkeys((*self.identifiers, table.reading.by or samples))
@@ -165,14 +256,14 @@ class SavedModel:
             If columns are missing, hold text instead of numbers, values of categories that the
             model does not know, or missing values without a rule to fill them.
         """
-        table = open_table(table)
+        table = self.open(table)
         self.check_columns(table)
-        columns = {column.name: _filled(table, column) for column in self.columns}
-        parts = [
-            columns[feature.column] if feature.value is None else _is(columns, feature)
-            for feature in self.features
-        ]
-        return np.column_stack(parts).astype(np.float64)
+        found: dict[tuple[str, str | None], Array] = {}
+        for column in self.columns:
+            features = column.filled(column.features(table.values(column.name)))
+            for part, values in zip(column.parts, features.T, strict=True):
+                found[column.name, part] = values
+        return np.column_stack([found[one.column, one.value] for one in self.features])
 
     def predict(self, table: Any) -> NDArray[Any]:
         """Classes, 0/1 labels or numbers for the rows of a table.
@@ -196,8 +287,8 @@ class SavedModel:
             feature.scale for feature in self.features
         ]
         found = self.judge.predict(Z, len(self.classes))
-        if self.task == "regression":
-            return Predictions(found if len(self.targets) > 1 else found[:, 0])
+        if self.task in (*NUMERIC_TASKS, "survival"):
+            return Predictions(found if len(self.outputs) > 1 else found[:, 0])
         values = self.judge.class_values(Z, len(self.classes))
         if self.task == "multilabel":
             return Predictions(found if len(self.targets) > 1 else found[:, 0], values)
@@ -242,13 +333,9 @@ class SavedModel:
 
     @classmethod
     def _from_record(cls, record: dict[str, Any]) -> SavedModel:
-        plain = {field.name: record[field.name] for field in fields(cls)}
-        plain |= {
-            name: tuple(plain[name]) for name in ("targets", "classes", "guess", "identifiers")
-        }
+        plain = {field.name: _tuple(record[field.name]) for field in fields(cls)}
         plain["columns"] = tuple(
-            SavedColumn(item["name"], item["values"] and tuple(item["values"]), item["fill"])
-            for item in record["columns"]
+            Column(**item | {"values": _tuple(item["values"])}) for item in record["columns"]
         )
         plain["features"] = tuple(SavedFeature(**item) for item in record["features"])
         for name in ("judge", "selector"):
@@ -256,43 +343,16 @@ class SavedModel:
                 record[name], len(plain["features"])
             )
         model = cls(**plain)
-        if not {feature.column for feature in model.features} <= {c.name for c in model.columns}:
+        known = {(column.name, part) for column in model.columns for part in column.parts}
+        if not {(feature.column, feature.value) for feature in model.features} <= known:
             raise ValueError
         return model
 
 
+def _tuple(value: Any) -> Any:
+    """A list of JSON as the tuple that it was."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 def _start(source: str) -> str:
     return source[:1].upper() + source[1:] if source.startswith("the ") else shown(source)
-
-
-def _is(columns: dict[str, NDArray[Any]], feature: SavedFeature) -> NDArray[Any]:
-    return np.asarray(columns[feature.column] == feature.value, dtype=np.float64)
-
-
-def _filled(table: NewTable, column: SavedColumn) -> NDArray[Any]:
-    """The values of a column, with those filled in that are missing."""
-    values = table.values(column.name)
-    if column.values is None:
-        values = as_numbers(column.name, values)
-        missing = np.isnan(values)
-    else:
-        values = as_text(values)
-        missing = np.array([value is None for value in values.tolist()], dtype=bool)
-        _check_known(column, values[~missing].tolist(), column.values)
-    if missing.any():
-        if column.fill is None:
-            raise InputError(
-                f"Column {shown(column.name)} has {counted(int(missing.sum()), 'missing value')}: "
-                f"fill them first, or select again with {setting('impute', 'median')}."
-            )
-        values[missing] = column.fill
-    return values
-
-
-def _check_known(column: SavedColumn, present: list[str], known: Sequence[str]) -> None:
-    unknown = sorted(set(present) - set(known))
-    if unknown:
-        raise InputError(
-            f"Column {shown(column.name)} holds {quoted(unknown)}, which the model does not know: "
-            f"it was made from {quoted(known)}."
-        )

@@ -9,9 +9,13 @@ import numpy as np
 
 from rowsparse._threads import one_blas_thread
 from rowsparse.selectors import topk_path
-from rowsparse.workflow.cross_validation import check_folds, cross_validate, score_metric
-from rowsparse.workflow.feature_count import counts_up_to, score_curve
-from rowsparse.workflow.folds import fold_notes, table_folds
+from rowsparse.workflow.cross_validation import (
+    cross_validate,
+    fold_notes,
+    imbalance_note,
+    score_metric,
+    table_folds,
+)
 from rowsparse.workflow.leakage import find_leaks
 from rowsparse.workflow.plan import Plan, make_plan
 from rowsparse.workflow.results import PathResult
@@ -25,7 +29,6 @@ from rowsparse.workflow.run_log import (
 )
 from rowsparse.workflow.settings import MethodSettings, PathSettings
 from rowsparse.workflow.table import Table
-from rowsparse.workflow.verdict import imbalance_warning
 
 __all__ = ["find_path"]
 
@@ -62,19 +65,10 @@ def find_path(
     """
     settings = settings or PathSettings()
     timer = StepTimer()
-    method = MethodSettings(
-        loss=settings.loss,
-        alpha=settings.alpha,
-        clip=settings.clip,
-        include=settings.include,
-        exclude=settings.exclude,
-        adjust=settings.adjust,
-    )
-    plan = make_plan(table, method, settings.seed)
+    plan = make_plan(table, settings.as_kind(MethodSettings), settings.seed)
     splits = table_folds(table, settings)
-    metric = score_metric(table, settings.metric)
-    check_folds(table, splits, metric)
-    ks = counts_up_to(plan, settings.k_max)
+    metric = score_metric(table, splits, settings.metric)
+    ks = plan.counts_up_to(settings.k_max)
     progress(f"The best features for every k up to {ks[-1]}")
     options = {name: plan.params[name] for name in _PATH_PARAMETERS if name in plan.params}
     with timer.step("path"), collect_warnings() as found, one_blas_thread(not table.is_large):
@@ -89,8 +83,7 @@ def find_path(
             n_jobs=settings.n_jobs,
             progress=progress,
         )
-    curve = score_curve(validation.metric, validation.ks, validation.scores, n_folds=settings.cv)
-    imbalance = imbalance_warning(table)
+    imbalance = imbalance_note(table, metric, settings.metric)
     leaks = find_leaks(plan)
     # The path begins with the columns that are in every model alone.
     found_ks = path.ks - plan.n_adjusted
@@ -101,7 +94,7 @@ def find_path(
         names[int(part.min())] = name
     return PathResult(
         data=replace(
-            plan.table.summary(),
+            plan.summary(),
             notes=(*plan.table.notes, *fold_notes(table, settings)),
             leaks=leaks.names,
         ),
@@ -111,12 +104,12 @@ def find_path(
         ),
         names=tuple(names),
         objectives=tuple(path.objectives[first:].tolist()),
-        curve=curve,
+        curve=validation.curve(),
         settings=recorded(settings, {**_effective(plan), "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
         warnings=(*leaks.sentences(), *found.sentences, *([imbalance] if imbalance else [])),
-        verdict=validation.verdict(table, splits, curve.chosen_k),
+        verdict=validation.held_out().verdict(),
     )
 
 

@@ -11,16 +11,34 @@ import numpy as np
 
 from rowsparse._arrays import Index, Mask
 from rowsparse._text import joined
-from rowsparse.selectors import SelectorInfo, TopK, get_selector, selector_info
-from rowsparse.selectors.topk.losses import effective_alpha, effective_loss, effective_restarts
+from rowsparse.evaluation.survival import targets_for
+from rowsparse.selectors import TopK
+from rowsparse.selectors.base.selector import ScoreSelector
+from rowsparse.selectors.base.shared_parameters import task_taken
+from rowsparse.selectors.registry import SelectorInfo
+from rowsparse.selectors.topk.loss_defaults import (
+    OWN_TASKS,
+    effective_alpha,
+    effective_loss,
+    effective_restarts,
+)
 from rowsparse.workflow.messages import InputError, quoted, setting, shown
+from rowsparse.workflow.methods import find_method
+from rowsparse.workflow.results import DataSummary
 from rowsparse.workflow.settings import MethodSettings
 from rowsparse.workflow.table import Table
 
-__all__ = ["Plan", "check_count", "group_notes", "make_plan"]
+__all__ = ["Plan", "check_count", "group_notes", "make_plan", "residual_notes"]
 
 # Default time limit of a proof.
 _PROOF_SECONDS = 10.0
+# With more samples some models, and the scores of all k, take too long.
+MANY_SAMPLES = 2000
+_GRID = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500)
+
+# Multiples of the k asked for that are scored too: by methods that are quick at each k, by those
+# that are not, and for large tables, where more features than asked for take long.
+_SHARES, _FEW_SHARES, _SMALLER = (0.25, 0.5, 1.5), (0.5, 1.5), (0.25, 0.5, 0.75)
 _NAMED_OTHERWISE = (
     "n_features_to_select",
     "include",
@@ -98,6 +116,11 @@ class Plan:
         """How many features may be selected, counted in the same way."""
         return self.n_units - int(self.units_among(self.params.get("exclude", ())).size)
 
+    def summary(self) -> DataSummary:
+        """What results say about the data, where columns in every model are no features."""
+        n_columns = self.table.X.shape[1] - len(self.adjusted)
+        return replace(self.table.summary(), n_features=self.n_units, n_columns=n_columns)
+
     def check(self, k: int) -> None:
         """Refuse a number of features that what is included or excluded does not allow."""
         check_count(k, self.n_units)
@@ -109,6 +132,35 @@ class Plan:
             raise InputError(
                 f"{setting('exclude')} leaves {self.n_free} columns, fewer than {setting('k', k)}."
             )
+
+    def counts_up_to(self, k_max: int) -> list[int]:
+        """The numbers of features to score, up to ``k_max`` or to all there are.
+
+        All of them for TopK; only some for methods that are fitted anew for each number, and for
+        tables with too many samples to score every number quickly.
+        """
+        least, most = max(self.n_forced, 1), min(k_max, self.n_free)
+        if least > most:
+            raise InputError(
+                f"{setting('include')} has {self.n_forced} columns, more than "
+                f"{setting('k_max', most)}."
+            )
+        if self.info.cls is TopK and self.table.X.shape[0] <= MANY_SAMPLES:
+            return list(range(least, most + 1))
+        return sorted({least, most, *(k for k in _GRID if least < k < most)})
+
+    def counts_around(self, k: int, n_train: int) -> list[int]:
+        """Numbers of features to score beside k.
+
+        Not fewer than must be selected; not more than k if there are too few training samples.
+        """
+        if self.info.kind == "deep":
+            return []
+        quick = self.info.cls is TopK or issubclass(self.info.cls, ScoreSelector)
+        shares = _SMALLER if self.table.is_large else _SHARES if quick else _FEW_SHARES
+        least, most = max(self.n_forced, 1), min(self.n_free, n_train - 1)
+        around = {max(round(share * k), 1) for share in shares} - {k}
+        return sorted(count for count in around if least <= count <= max(most, k))
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the method as they take effect, defaults included.
@@ -125,11 +177,19 @@ class Plan:
 
     def selector(self, k: int) -> Any:
         """The selector of k features."""
-        return get_selector(self.info.name, self.n_asked(k), **self.params)
+        return self.info.cls(self.n_asked(k), **self.params)
 
     def n_asked(self, k: int) -> int:
         """What a selector is asked for, so that k features are selected."""
         return k + self.n_adjusted if "include" in self.params else k
+
+    def goal(self, rows: Index | None = None) -> Any:
+        """What the selector is given as y, for all rows or some.
+
+        Methods that know no survival times select for their martingale residuals in these rows.
+        """
+        y = self.table.y if rows is None else self.table.y[rows]
+        return targets_for(self.info.cls, y, self.table.task)
 
     def in_fold(self, train: Index) -> Plan:
         """The plan with missing values filled from the training rows of a fold alone."""
@@ -141,7 +201,7 @@ class Plan:
         params = dict(self.params)
         if self.info.name == "topk":
             params |= {"certify": False, "time_limit": None, "n_restarts": 0}
-        return get_selector(self.info.name, self.n_asked(k), **params)
+        return self.info.cls(self.n_asked(k), **params)
 
 
 def check_count(k: int, n: int) -> None:
@@ -153,11 +213,11 @@ def check_count(k: int, n: int) -> None:
 def _known_method(name: str, task: str) -> SelectorInfo:
     """The method of that name; refused if it does not take such targets."""
     try:
-        info = selector_info(name)
+        info = find_method(name)
     except ValueError as error:
         words = str(error).replace("There is no selector", "There is no method")
-        raise InputError(words.replace("list_selectors()", setting("list_selectors"))) from None
-    if task not in info.tasks:
+        raise InputError(words.replace("list_selectors()", "rowsparse methods")) from None
+    if task_taken(info.tasks, task) is None:
         raise InputError(
             f"{info.cls.__name__} takes targets for {' or '.join(info.tasks)}; these are for "
             f"{task}."
@@ -169,11 +229,6 @@ def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
     """Decide how a method will be called; refuse settings that it does not have."""
     info = _known_method(settings.method, table.task)
     accepted = signature(info.cls).parameters
-    if settings.certify and table.groups:
-        raise InputError(
-            f"Nothing can be proven of groups, and {quoted(list(table.groups))} is encoded as one: "
-            f"leave {setting('certify')} out, or the column with {setting('drop')}."
-        )
     for name in ("certify", "loss", "alpha", "clip", "include", "time_limit"):
         if getattr(settings, name) not in (None, False, "") and name not in accepted:
             raise InputError(
@@ -181,18 +236,39 @@ def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
                 f"{setting('method', 'topk')}."
             )
     _check_loss(table, settings)
-    params: dict[str, Any] = {"task": table.task, "random_state": seed}
+    params: dict[str, Any] = {"task": task_taken(info.tasks, table.task), "random_state": seed}
+    if table.class_weight is not None:
+        params["class_weight"] = table.class_weight
     params = {name: value for name, value in params.items() if name in accepted}
     given = {name: getattr(settings, name) for name in ("loss", "alpha", "clip", "time_limit")}
     params |= {name: value for name, value in given.items() if value is not None}
     if settings.certify:
         params |= {"certify": True, "time_limit": settings.time_limit or _PROOF_SECONDS}
-    return _with_groups(_with_columns(Plan(info, table, params), settings))
+    if table.class_weight is not None and "class_weight" not in accepted:
+        note = f"{info.cls.__name__} has no weights of classes; the models that score have them."
+        table = replace(table, notes=(*table.notes, note))
+    plan = Plan(info, table, params)
+    plan = replace(plan, table=replace(table, notes=(*table.notes, *residual_notes([plan]))))
+    return _with_groups(_with_columns(plan, settings))
 
 
 def _check_loss(table: Table, settings: MethodSettings) -> None:
     """Refuse a loss that the target, the categories or a proof do not allow."""
     loss = settings.loss
+    own = OWN_TASKS.get(str(loss))
+    if own is not None and table.task != own:
+        how = f"{setting('time')} and {setting('event')}" if own == "survival" else ""
+        raise InputError(
+            f"{setting('loss', loss)} is for {own}, and the target was read for {table.task}: read "
+            f"it with {how or setting('task', own)}."
+        )
+    taken = next((name for name, task in OWN_TASKS.items() if task == table.task), None)
+    if taken is not None and loss not in (None, "auto", taken):
+        how = f", or take the target as numbers with {setting('task', 'regression')}"
+        raise InputError(
+            f"The loss for {table.task} is {setting('loss', taken)}: leave {setting('loss', loss)} "
+            f"out{'' if table.task == 'survival' else how}."
+        )
     if loss == "logistic" and table.task == "regression":
         raise InputError(
             f"{setting('loss', loss)} is for classes and labels, but the target holds numbers: "
@@ -256,6 +332,17 @@ def _with_groups(plan: Plan) -> Plan:
         groups = [part.tolist() for part in table.groups.values()]
         plan = replace(plan, params=plan.params | {"feature_groups": groups})
     return replace(plan, table=replace(table, notes=(*table.notes, *group_notes([plan]))))
+
+
+def residual_notes(plans: Sequence[Plan]) -> list[str]:
+    """Which methods select for the martingale residuals of survival times: at most one sentence."""
+    names = [
+        plan.name for plan in plans if plan.info.supervised and "survival" not in plan.info.tasks
+    ]
+    if not names or plans[0].table.task != "survival":
+        return []
+    know, they = ("knows", "it selects") if len(names) == 1 else ("know", "they select")
+    return [f"{joined(names, 5)} {know} no censored times: {they} for martingale residuals."]
 
 
 def group_notes(plans: Sequence[Plan]) -> list[str]:

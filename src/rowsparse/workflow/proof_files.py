@@ -76,7 +76,7 @@ def check_proof(path: Path, data: Path, *, exact: bool = False) -> CheckedProof:
             "rowsparse.certificate.verify."
         )
     try:
-        settings = TableSettings(**proof.about["reading"])
+        settings = TableSettings.taken(dict(proof.about["reading"]))
         known = [str(name) for name in proof.about["columns"]]
     except TypeError:
         raise InputError(f"{path.name} is damaged: it does not say how to read a table.") from None

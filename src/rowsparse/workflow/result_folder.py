@@ -18,7 +18,7 @@ __all__ = ["check_folder", "check_writable", "result_folder"]
 _RESULTS = (
     *(
         f"{name}.{kind}"
-        for name in ("comparison", "features", "path", "predictions")
+        for name in ("alternatives", "comparison", "features", "path", "predictions")
         for kind in ("csv", "xlsx")
     ),
     "figures",
@@ -47,16 +47,9 @@ def check_writable(out: Path) -> None:
 
 
 def check_folder(out: Path, table: Path, *, force: bool) -> None:
-    """Refuse a folder for the results of a run on a table.
+    """Refuse a folder, which need not exist, for the results of a run on a table.
 
-    Parameters
-    ----------
-    out : Path
-        The folder; it need not exist.
-    table : Path
-        The file that the run reads, which must not be overwritten.
-    force : bool
-        Whether the results of an earlier run may be overwritten.
+    With ``force`` the results of an earlier run may be overwritten, but never the table.
     """
     earlier = _earlier_results(out)
     if any(path.resolve() == table.resolve() for path in earlier):

@@ -6,27 +6,32 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rowsparse._arrays import Array, Index
+from rowsparse.evaluation.survival import KaplanMeier
 
 if TYPE_CHECKING:
     from rowsparse.certificate import Proof
     from rowsparse.evaluation import SelectionCurve
-    from rowsparse.workflow.class_scores import ClassScore
     from rowsparse.workflow.model import SavedModel
     from rowsparse.workflow.univariate import UnivariateTests
 
 __all__ = [
-    "Alternative",
+    "Alternatives",
     "Certificate",
+    "ClassScore",
+    "CloseFeature",
     "ComparisonResult",
     "Confusion",
     "DataSummary",
     "Distribution",
     "HoldoutScore",
     "KCurve",
+    "ListedFeature",
+    "NumberScore",
     "PathResult",
     "ProgressPoint",
     "RankedFeature",
     "SelectionResult",
+    "SurvivalScore",
     "Verdict",
 ]
 
@@ -35,31 +40,11 @@ __all__ = [
 class DataSummary:
     """Where the data came from, and what was done to them before the selection.
 
-    Attributes
-    ----------
-    source : str
-        Name of the file, without its folder.
-    sha256 : str
-        Of the file.
-    n_samples, n_features : int
-        Rows, and features that could be selected; one whose values are encoded as several
-        columns counts once, unless the method selects these columns one by one.
-    task : {"classification", "multilabel", "regression"}
-        What the targets are.
-    targets : tuple of str
-        Names of the target columns.
-    classes : tuple of str
-        Names of the classes, or of the labels; empty for numbers.
-    class_counts : tuple of int
-        How many samples each has.
-    notes : tuple of str
-        One sentence for each thing that was done: columns left out as identifiers or constants,
-        columns of categories encoded, values imputed.
-    n_columns : int or None
-        Columns that the features are encoded as; None if there are as many.
-    leaks : tuple of str
-        Columns that may hold what is to be predicted: they predict it alone, or follow the order
-        of the rows as it does.
+    A feature whose values are encoded as several columns counts once in ``n_features``, unless the
+    method selects these columns one by one; ``n_columns`` are the columns. ``classes`` are those of
+    the target, or the labels. ``notes`` has a sentence for each thing that was done, and ``leaks``
+    the columns that may hold what is to be predicted. ``n_events`` of survival times is how many
+    rows have the event.
     """
 
     source: str
@@ -73,6 +58,12 @@ class DataSummary:
     notes: tuple[str, ...] = ()
     n_columns: int | None = None
     leaks: tuple[str, ...] = ()
+    n_events: int | None = None
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What a model has coefficients for: classes, labels, numbers, or the risk."""
+        return self.classes or (self.targets if self.n_events is None else ("risk",))
 
 
 @dataclass(frozen=True)
@@ -81,32 +72,23 @@ class RankedFeature:
 
     Attributes
     ----------
-    rank : int
-        1 for the strongest.
+    rank, index : int
+        1 for the strongest; the column among the features.
     name : str
         As in the table; may hold any characters.
-    index : int
-        Column among the features.
     score : float
         The method's own score.
-    frequency : float or None
-        Share of the resamples in which the feature was selected.
-    frequency_interval : tuple of float or None
-        Its 95 % confidence interval.
+    frequency, frequency_interval : float and tuple of float, or None
+        Share of the resamples in which it was selected, with its 95 % interval; None if it had to
+        be selected (``is_forced``).
     speaks_for : str
         What a high value speaks for by the largest coefficient (or the largest mean, for methods
         without coefficients): a class or label, "against" one, or a higher or lower number; empty
         if there is no effect.
     coefficients : tuple of float
         One for each class or target, per standard deviation of the feature; empty if none.
-    is_forced : bool
-        Whether it had to be selected (``include``); then it has no frequency.
-    p_value, fdr : float or None
+    p_value, fdr, effect, effect_in : float or None, and str
         Of the feature by itself, see :class:`rowsparse.workflow.univariate.UnivariateTests`.
-    effect : float or None
-        How much higher it is in ``effect_in``, or its correlation with that.
-    effect_in : str
-        The class, label or target.
     """
 
     rank: int
@@ -125,7 +107,7 @@ class RankedFeature:
 
 
 @dataclass(frozen=True)
-class Alternative:
+class CloseFeature:
     """A feature left out that is close to a selected one."""
 
     name: str
@@ -136,8 +118,8 @@ class Alternative:
 class Certificate:
     """How close to the best possible choice the selection is.
 
-    ``status`` is "optimal" (proven), "gap" (within ``gap``, proven) or "heuristic" (nothing is
-    proven). ``gap`` is relative to the objective.
+    ``status`` is "optimal" (proven), "gap" (within ``gap``, proven), "heuristic" (nothing is
+    proven) or "only" (there is no other choice). ``gap`` is relative to the objective.
     """
 
     status: str
@@ -145,6 +127,67 @@ class Certificate:
     lower_bound: float
     gap: float
     n_nodes: int = 0
+
+
+@dataclass(frozen=True)
+class ListedFeature:
+    """A feature of some choice that is nearly as good as the best one.
+
+    ``verdict`` is "all" or "some" of the choices within the tolerance, as far as that is proven,
+    and ``share`` that of the listed ones. ``cost_without`` and ``cost_with`` are by how much the
+    objective rises at least, as a share, if it is left out or forced in; exact where a listed
+    choice has that objective. ``columns`` are among those that may be selected, and ``copies`` are
+    equal features that may take its place.
+    """
+
+    name: str
+    columns: tuple[int, ...]
+    verdict: str
+    share: float
+    cost_without: float
+    cost_without_exact: bool
+    cost_with: float
+    cost_with_exact: bool
+    copies: tuple[str, ...] = ()
+    is_forced: bool = False
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The choices that are nearly as good as the best one; see :class:`rowsparse.NearOptimal`.
+
+    Attributes
+    ----------
+    tolerance, proven : float
+        By how much an objective may exceed the least one, as a share; and up to where the choices
+        are proven to be all, negative if not even the best one is proven.
+    is_complete : bool
+        Whether these are proven to be all within the tolerance.
+    features : tuple of ListedFeature
+        Those in some choice, the indispensable ones first.
+    choices, increases : tuples
+        For each choice, the best one first, the places of its features among these, and by how
+        much its objective exceeds that of the best one, as a share.
+    n_uncertain : int
+        For how many of them rounding decides whether they are within the tolerance.
+    """
+
+    tolerance: float
+    is_complete: bool
+    proven: float
+    features: tuple[ListedFeature, ...]
+    choices: tuple[tuple[int, ...], ...]
+    increases: tuple[float, ...]
+    n_uncertain: int = 0
+
+    @property
+    def indispensable(self) -> tuple[ListedFeature, ...]:
+        """Those that all choices have without having to."""
+        return tuple(one for one in self.features if one.verdict == "all" and not one.is_forced)
+
+    def of(self, column: int) -> ListedFeature | None:
+        """The feature that a column is, or belongs to."""
+        return next((one for one in self.features if column in one.columns), None)
 
 
 @dataclass(frozen=True)
@@ -203,37 +246,96 @@ class Confusion:
 
 
 @dataclass(frozen=True)
+class ClassScore:
+    """How well a class, or a label, is told from the rest, cross-validated.
+
+    ``share`` is that of its samples among all, ``sensitivity`` the share of them that were
+    predicted as such, and ``specificity`` that of the others that were not. ``average_precision``
+    is the mean of the precisions over the recalls that are reached. The last four are points of
+    the ROC and of the precision-recall curve.
+    """
+
+    name: str
+    n_samples: int
+    share: float
+    sensitivity: float
+    specificity: float
+    auc: float
+    average_precision: float
+    false_positive_rate: tuple[float, ...] = ()
+    true_positive_rate: tuple[float, ...] = ()
+    recall: tuple[float, ...] = ()
+    precision: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class NumberScore:
+    """How well a number or a count is predicted, cross-validated.
+
+    ``rmse`` is the root of the mean squared difference over all predictions of all folds, and
+    ``guess_rmse`` that of the mean of the training samples. ``observed`` and ``predicted`` have
+    each sample, or some of many.
+    """
+
+    name: str
+    rmse: float
+    guess_rmse: float
+    observed: tuple[float, ...]
+    predicted: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class SurvivalScore:
+    """Survival of the halves of the held-out samples by their risk scores.
+
+    Attributes
+    ----------
+    y : structured array of shape (n,)
+        Events and times of the samples of all folds; of the first ones, if they are repeated.
+    is_high : array of bool of shape (n,)
+        Whether the risk score of a sample is above the median of its own fold: the models of
+        different folds have scores of their own.
+    p_value : float
+        Of the log-rank test of the halves, within the folds; NaN if no event tells. Its variance is
+        corrected as Nadeau and Bengio (2003) do that of scores, as the models share samples.
+    """
+
+    y: Array
+    is_high: Array
+    p_value: float
+
+    @property
+    def halves(self) -> tuple[KaplanMeier, KaplanMeier]:
+        """The curves of the half with the higher risk, and of the other one."""
+        return KaplanMeier.of(self.y[self.is_high]), KaplanMeier.of(self.y[~self.is_high])
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """Whether a selection predicts better than guessing the commonest class, or the mean.
+    """Whether a selection predicts better than what needs none.
 
     ``level`` is "better" (the gain is beyond the noise of the folds), "unclear" (there is a gain
     within that noise) or "worse" (there is none). ``gain`` is the mean over the folds of the
-    difference in ``metric``, and ``margin`` what it must exceed.
+    difference in ``metric``, and ``margin`` what it must exceed. ``opponent`` is what it is
+    compared with: "guess" (the commonest class, or the mean), "shuffled" (the same predictions,
+    given to the samples at random) or "covariates" (the columns in every model alone), whichever
+    is the hardest to beat; ``opponent_score`` is its mean score.
     """
 
     level: str
     metric: str
     gain: float
     margin: float
+    opponent: str = "guess"
+    opponent_score: float = float("nan")
 
 
 @dataclass(frozen=True)
 class HoldoutScore:
     """How well a saved model predicts a table that took no part in the selection.
 
-    Attributes
-    ----------
-    source : str
-        Name of the table.
-    n_samples : int
-    metric : str
-        The metric of ``score``.
-    score : float
-    chance : float
-        The score of a prediction without features: the most frequent class, or the mean, of the
-        table of the selection.
-    scores : dict of str to float
-        All metrics for such targets.
+    ``chance`` is the score of a prediction without features (the most frequent class, or the mean,
+    of the table of the selection), and ``scores`` has all metrics for such targets.
     """
 
     source: str
@@ -248,71 +350,47 @@ class HoldoutScore:
 class SelectionResult:
     """Result of :func:`rowsparse.workflow.select.select`.
 
+    What was not measured is None, NaN or empty.
+
     Attributes
     ----------
-    data : DataSummary
-    method, method_reference : str
-        Name of the selector, and its paper.
+    method_reference : str
+        The paper.
     k : int
         Number of features selected, those encoded as several columns counted once.
-    k_was_chosen : bool
-        Whether cross-validation chose k.
-    settings : dict
-        Everything needed to repeat the run.
-    versions : dict of str to str
-        Python, rowsparse, numpy, scipy, scikit-learn.
-    features : tuple of RankedFeature
-        One for each selected column, in the order of their ranks.
-    covariates : tuple of RankedFeature
-        Columns that are in every model and not counted (``adjust``), with their coefficients.
-    covariate_score : float
-        Cross-validated score of the model with these alone; NaN if there are none.
+    settings, versions, seconds : dict
+        Everything needed to repeat the run, and the time of each step.
+    features, covariates : tuple of RankedFeature
+        One for each selected column, in the order of their ranks; and the columns that are in
+        every model and not counted (``adjust``).
     certificate : Certificate or None
-        None for methods without a statement on optimality.
-    metric : str
-        Name of the score; accuracy, macro_f1 or r2.
-    score, score_sd : float
-        Cross-validated score of a linear model on the selected features; NaN if not computed.
-    baseline_score, chance_score : float
-        The same with all features, and without any.
-    curve : KCurve or None
+        None for methods without a statement on optimality; ``proof`` has every step.
+    score, score_sd, metric : float, float and str
+        Cross-validated score of a linear model on the selected features.
+    baseline_score, covariate_score, chance_score : float
+        The same with all features, with the covariates alone, and without any.
     correlation : array of shape (k, k)
         Of the selected features, in the order of ``features``.
-    alternatives : tuple of tuple of Alternative
+    closest : tuple of tuple of CloseFeature
         For each selected feature the closest ones that were left out.
     distributions : tuple of Distribution
-        One for each selected feature (at most the first 40).
+        One for each of the first selected features.
     stability : tuple of float or None
         The measure of Nogueira et al. over the resamples, with its 95 % interval. Features that
         had to be selected, or must not be, are left out of it; None if no choice is left.
     progress : tuple of ProgressPoint
         How the objective fell and the bound rose over time.
-    confusion : Confusion or None
-        For classes.
-    image_shape : tuple of int or None
-        Height and width, for features that are pixels.
-    class_means : array of shape (n_classes, n_features) or None
-        For images only.
-    seconds : dict of str to float
-        Time of each step: read, select, validate, ...
     warnings : tuple of str
         Sentences for the user, as on convergence.
     objective : float
-        What the method minimises, at its choice; NaN for methods that minimise nothing.
+        What the method minimises, at its choice.
     converged : bool
         Whether the method's own criterion was met.
-    proof : Proof or None
-        Every step of the proof, with ``certify``.
     n_forced : int
         How many of the k features had to be selected.
-    verdict : Verdict or None
-        Whether the score is better than that of guessing; None without a score.
     model : SavedModel or None
-        The selection with a linear model, for other tables.
-    holdout : HoldoutScore or None
-        The score of that model on a table that took no part.
-    class_scores : tuple of ClassScore
-        One for each class or label.
+        The selection with a linear model, for other tables; ``holdout`` is its score on one that
+        took no part.
     tests : UnivariateTests or None
         Of every feature of the table by itself; None with too few samples.
     """
@@ -327,19 +405,11 @@ class SelectionResult:
     features: tuple[RankedFeature, ...]
     certificate: Certificate | None
     metric: str
-    score: float
-    score_sd: float
-    baseline_score: float
-    chance_score: float
-    curve: KCurve | None
     correlation: Array
-    alternatives: tuple[tuple[Alternative, ...], ...]
+    closest: tuple[tuple[CloseFeature, ...], ...]
     distributions: tuple[Distribution, ...]
     stability: tuple[float, float, float] | None
     progress: tuple[ProgressPoint, ...]
-    confusion: Confusion | None
-    image_shape: tuple[int, int] | None = None
-    class_means: Array | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     objective: float = float("nan")
@@ -350,9 +420,18 @@ class SelectionResult:
     model: SavedModel | None = None
     holdout: HoldoutScore | None = None
     class_scores: tuple[ClassScore, ...] = ()
+    number_scores: tuple[NumberScore, ...] = ()
+    survival: SurvivalScore | None = None
     tests: UnivariateTests | None = None
     covariates: tuple[RankedFeature, ...] = ()
     covariate_score: float = float("nan")
+    alternatives: Alternatives | None = None
+    score: float = float("nan")
+    score_sd: float = float("nan")
+    baseline_score: float = float("nan")
+    chance_score: float = float("nan")
+    curve: KCurve | None = None
+    confusion: Confusion | None = None
 
 
 @dataclass(frozen=True)

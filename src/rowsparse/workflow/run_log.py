@@ -1,26 +1,33 @@
-"""What is recorded while a workflow runs: progress, seconds, warnings, versions."""
+"""While a workflow runs: threads, and what is recorded (progress, seconds, warnings, versions)."""
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
+
+from rowsparse._threads import one_blas_thread
 
 __all__ = [
     "CollectedWarnings",
     "ProgressCallback",
     "StepTimer",
     "collect_warnings",
+    "in_threads",
     "recorded",
     "silent",
+    "thread_backend",
+    "thread_count",
     "versions",
 ]
 
@@ -94,3 +101,56 @@ def versions() -> dict[str, str]:
     modules = {name: name for name in ("rowsparse", "numpy", "scipy")} | {"scikit-learn": "sklearn"}
     found = {name: str(import_module(it).__version__) for name, it in modules.items()}
     return {"python": platform.python_version(), **found}
+
+
+# ------------------------------------------------------------------------------------------ threads
+Result = TypeVar("Result")
+
+_MOST_THREADS = 4
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """How many threads to use; by default as many as there are cores, but at most four."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(cores or 1, _MOST_THREADS)) if n_jobs is None else max(1, n_jobs)
+
+
+def in_threads(
+    work: Iterable[Callable[[], Result]],
+    n_jobs: int | None,
+    done: Callable[[int], None] = lambda count: None,
+) -> list[Result]:
+    """The results of all calls, in their order.
+
+    ``done`` is called with the number of finished calls, each time that one is finished.
+    """
+    calls = list(work)
+    workers = min(thread_count(n_jobs), len(calls))
+    if workers < 2:
+        results = []
+        for at, call in enumerate(calls):
+            results.append(call())
+            done(at + 1)
+        return results
+    pool = ThreadPoolExecutor(workers)
+    try:
+        with one_blas_thread():
+            futures = [pool.submit(call) for call in calls]
+            for count, future in enumerate(as_completed(futures), start=1):
+                future.result()
+                done(count)
+        return [future.result() for future in futures]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def thread_backend(workers: int) -> Iterator[None]:
+    """Let scikit-learn use ``workers`` threads for its parallel work."""
+    from joblib import parallel_config
+
+    if workers < 2:
+        yield
+        return
+    with parallel_config("threading", n_jobs=workers), one_blas_thread():
+        yield

@@ -9,40 +9,39 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from rowsparse._arrays import Index
+from rowsparse._arrays import Array, Index, Mask
 from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._threads import one_blas_thread
+from rowsparse.design import ColumnScaling, make_design
 from rowsparse.evaluation.supports import strongest_first
-from rowsparse.selectors import StabilitySelection, stability
-from rowsparse.workflow.class_scores import class_scores
+from rowsparse.plotting.correlation_display import closest_left_out, correlations_with
+from rowsparse.plotting.near_optimal_display import indispensable_first
+from rowsparse.selectors import NearOptimal, StabilitySelection, stability
+from rowsparse.targets import NUMERIC_TASKS, encode_targets
 from rowsparse.workflow.cross_validation import (
-    Validation,
-    check_folds,
-    confusion,
     cross_validate,
+    fold_notes,
+    imbalance_note,
     score_metric,
-)
-from rowsparse.workflow.feature_count import counts_around, counts_up_to, score_curve
-from rowsparse.workflow.feature_descriptions import (
-    class_means,
-    correlations,
-    distributions,
-    ranked,
-    units_of,
+    table_folds,
 )
 from rowsparse.workflow.fit_model import fit_model
-from rowsparse.workflow.folds import Splits, fold_notes, table_folds
+from rowsparse.workflow.held_out import Splits
 from rowsparse.workflow.leakage import Leaks, find_leaks
 from rowsparse.workflow.messages import InputError, one_line, setting, shown
 from rowsparse.workflow.model import SavedModel
 from rowsparse.workflow.plan import Plan, make_plan
 from rowsparse.workflow.results import (
+    Alternatives,
     Certificate,
-    KCurve,
+    CloseFeature,
+    Distribution,
+    ListedFeature,
     ProgressPoint,
+    RankedFeature,
     SelectionResult,
-    Verdict,
 )
 from rowsparse.workflow.run_log import (
     ProgressCallback,
@@ -50,15 +49,16 @@ from rowsparse.workflow.run_log import (
     collect_warnings,
     recorded,
     silent,
+    thread_backend,
+    thread_count,
     versions,
 )
 from rowsparse.workflow.settings import SelectSettings
 from rowsparse.workflow.table import Table
-from rowsparse.workflow.threads import thread_backend, thread_count
-from rowsparse.workflow.univariate import univariate
-from rowsparse.workflow.verdict import imbalance_warning
+from rowsparse.workflow.univariate import UnivariateTests, univariate
 
-__all__ = ["select"]
+__all__ = ["correlations", "distributions", "ranked", "select", "units_of"]
+
 
 # Default number of subsamples for the selection frequencies: of a table, and of a large one.
 _SUBSAMPLES, _FEW_SUBSAMPLES = 20, 5
@@ -94,26 +94,11 @@ def select(
     table = plan.table
     if settings.k != "auto":
         plan.check(settings.k)
-    if settings.image_shape is not None:
-        _check_image(settings.image_shape, table.X.shape[1])
-    metric = score_metric(table, settings.metric)
     splits = table_folds(table, settings) if settings.cv else []
-    check_folds(table, splits, metric)
-    run = _Run(plan, settings, splits, progress)
+    metric = score_metric(table, splits, settings.metric)
+    run = _Run(plan, settings, splits, metric, progress)
     with one_blas_thread(not table.is_large):
-        result = run.result()
-        if settings.image_shape is None:
-            return result
-        return replace(result, image_shape=settings.image_shape, class_means=class_means(table))
-
-
-def _check_image(shape: tuple[int, int], d: int) -> None:
-    """Refuse an image with other pixels than there are columns."""
-    if math.prod(shape) != d:
-        raise InputError(
-            f"{setting('image_shape', tuple(shape))} has {math.prod(shape):,} pixels, but the "
-            f"table has {d:,} columns to select from."
-        )
+        return run.result()
 
 
 # ------------------------------------------------------------------------------ the selection
@@ -162,10 +147,17 @@ class _Run:
     plan: Plan
     settings: SelectSettings
     splits: Splits
+    metric: str
     progress: ProgressCallback
     timer: StepTimer = field(default_factory=StepTimer)
     warnings: dict[str, None] = field(default_factory=dict)
     converged: bool = True
+
+    @cached_property
+    def tests(self) -> UnivariateTests | None:
+        """Of each feature by itself."""
+        with self.timer.step("tests"):
+            return univariate(self.plan.table.as_numbers, self.plan.adjusted, self.settings.test)
 
     @cached_property
     def leaks(self) -> Leaks:
@@ -177,12 +169,12 @@ class _Run:
         """Run all steps."""
         for sentence in self.leaks.sentences():
             self.warn(sentence)
-        plan, table, k = self.plan, self.plan.table, self.settings.k
-        validation, curve = self.validated()
-        count = int(curve.chosen_k if curve is not None and k == "auto" else k)
-        scores = np.full(1, np.nan) if validation is None else validation.of(count)
-        verdict = self.verdict(validation, count)
-        selector, points = self.fitted(count)
+        plan, table, tests, k = self.plan, self.plan.table, self.tests, self.settings.k
+        scored = self.scored()
+        count = int(scored["curve"].chosen_k if k == "auto" else k)
+        fitted, points = self.fitted(count)
+        near = fitted if isinstance(fitted, NearOptimal) else None
+        selector = fitted if near is None else near.selector_
         every = strongest_first(selector)
         order = every[~np.isin(every, plan.adjusted)]
         beside = np.array(plan.adjusted, dtype=np.intp)
@@ -190,16 +182,16 @@ class _Run:
         with self.timer.step("describe"):
             self.progress("Describing the features")
             units = units_of(table.X)
-            among, alternatives = correlations(table, order, units, beside)
-            tests = univariate(table)
-            features = ranked(table, selector, order, units, resampled, plan.forced, tests)
-            covariates = ranked(table, selector, beside, units) if beside.size else ()
-            spread = distributions(table, order)
+            among, closest = correlations(table, order, units, beside)
+            features = ranked(
+                table.as_numbers, selector, order, units, resampled, plan.forced, tests
+            )
+            covariates = ranked(table.as_numbers, selector, beside, units) if beside.size else ()
+            spread = distributions(table.as_numbers, order)
         model = self.model(selector, np.concatenate([order, beside]))
         return SelectionResult(
             data=replace(
-                table.summary(),
-                n_features=plan.n_units,
+                plan.summary(),
                 leaks=self.leaks.names,
                 notes=(*table.notes, *fold_notes(table, self.settings)),
             ),
@@ -211,34 +203,23 @@ class _Run:
             versions=versions(),
             features=features,
             covariates=covariates,
-            covariate_score=math.nan if validation is None else validation.adjusted,
-            certificate=_certificate(selector),
-            metric=score_metric(table, self.settings.metric),
-            score=float(scores.mean()),
-            score_sd=float(scores.std()),
-            baseline_score=math.nan if validation is None else validation.baseline,
-            chance_score=math.nan if validation is None else float(validation.chance.mean()),
-            curve=curve,
+            certificate=_certificate(selector, plan, count),
+            metric=self.metric,
             correlation=among,
-            alternatives=alternatives,
+            closest=closest,
             distributions=spread,
             stability=_stability(resampled, plan, count),
             progress=points,
-            confusion=None
-            if validation is None
-            else confusion(table, self.splits, validation, count),
             seconds=self.timer.seconds,
             warnings=tuple(self.warnings),
             objective=float(getattr(selector, "objective_", math.nan)),
             converged=self.converged,
             proof=getattr(selector, "proof_", None),
             n_forced=plan.n_forced,
-            verdict=verdict,
             model=model,
             tests=tests,
-            class_scores=()
-            if validation is None
-            else class_scores(table, self.splits, validation, count),
+            alternatives=None if near is None else _alternatives(near, plan),
+            **scored,
         )
 
     def warn(self, sentence: str) -> None:
@@ -246,37 +227,43 @@ class _Run:
         self.warnings[sentence] = None
 
     def fitted(self, k: int) -> tuple[Any, tuple[ProgressPoint, ...]]:
-        """The selector fitted to all samples, and the progress of the fit."""
+        """The selector, or NearOptimal with it, fitted to all samples; the progress of the fit."""
         table = self.plan.table
         what = f"{self.plan.name}: selecting {k} of {table.X.shape[1]:,} features"
         self.progress(what)
         selector, recorder = self.plan.selector(k), _FitRecorder(what, self.progress)
         if HAS_CALLBACKS and hasattr(selector, "set_callbacks"):
             selector.set_callbacks(recorder)
+        if self.settings.alternatives is not None:
+            selector = NearOptimal(selector, tolerance=self.settings.alternatives)
         with self.timer.step("select"), collect_warnings() as found:
-            selector.fit(table.X, table.y)
+            selector.fit(table.X, self.plan.goal())
         self.progress(what)
         self.converged = found.converged and bool(getattr(selector, "converged_", True))
         for sentence in found.sentences:
             self.warn(sentence)
         return selector, recorder.thinned()
 
-    def validated(self) -> tuple[Validation | None, KCurve | None]:
-        """Cross-validated scores, and the curve of them where there are several k."""
+    def scored(self) -> dict[str, Any]:
+        """The fields of the result on held-out samples; none without folds, or if that fails."""
         if not self.splits:
-            return None, None
+            return {}
+        warning = imbalance_note(self.plan.table, self.metric, self.settings.metric)
+        if warning is not None:
+            self.warn(warning)
         k, settings = self.settings.k, self.settings
         if k == "auto":
-            ks = counts_up_to(self.plan, settings.k_max)
+            ks = self.plan.counts_up_to(settings.k_max)
         else:
-            ks = [k, *counts_around(self.plan, k, min(len(train) for train, _ in self.splits))]
+            n_train = min(len(train) for train, _ in self.splits)
+            ks = [k, *self.plan.counts_around(k, n_train)]
         try:
             with self.timer.step("validate"):
                 found = cross_validate(
                     self.plan,
                     ks,
                     self.splits,
-                    metric=settings.metric,
+                    metric=self.metric,
                     n_jobs=settings.n_jobs,
                     progress=self.progress,
                 )
@@ -284,25 +271,8 @@ class _Run:
             if k == "auto":
                 raise
             self.warn(f"No cross-validated score: {one_line(error)}")
-            return None, None
-        if k == "auto":
-            self.warn(
-                "The number of features was chosen on the same folds as the score: it may be a "
-                "little too good."
-            )
-            return found, score_curve(found.metric, found.ks, found.scores, n_folds=settings.cv)
-        several = len(found.ks) > 1
-        curve = score_curve(found.metric, found.ks, found.scores, k, settings.cv)
-        return found, curve if several else None
-
-    def verdict(self, validation: Validation | None, k: int) -> Verdict | None:
-        """Whether k features predict better than guessing; a warning if that is hard to tell."""
-        if validation is None:
-            return None
-        warning = imbalance_warning(self.plan.table)
-        if warning is not None:
-            self.warn(warning)
-        return validation.verdict(self.plan.table, self.splits, k)
+            return {}
+        return found.findings(None if k == "auto" else k)
 
     @property
     def n_subsamples(self) -> int:
@@ -317,8 +287,7 @@ class _Run:
         """The linear model on the selected features, fitted to all samples."""
         try:
             with self.timer.step("model"):
-                metric = score_metric(self.plan.table, self.settings.metric)
-                return fit_model(self.plan.table, selector, order, self.plan.name, metric)
+                return fit_model(self.plan.table, selector, order, self.plan.name, self.metric)
         except ValueError as error:
             self.warn(f"No model is saved: {one_line(error)}")
             return None
@@ -342,7 +311,7 @@ class _Run:
         workers = thread_count(self.settings.n_jobs)
         try:
             with self.timer.step("resample"), collect_warnings(), thread_backend(workers):
-                return again.fit(table.X, table.y, groups=table.sample_groups)
+                return again.fit(table.X, self.plan.goal(), groups=table.sample_groups)
         except ValueError as error:
             self.warn(f"No selection frequencies: {one_line(error)}")
             return None
@@ -352,13 +321,16 @@ def _stability(
     resampled: StabilitySelection | None, plan: Plan, k: int
 ) -> tuple[float, float, float] | None:
     """How stable the choice is among the features that may be selected or not."""
-    if resampled is None or k <= plan.n_forced:
+    if resampled is None or k in (plan.n_forced, plan.n_free):
         return None
     value, low, high = stability(resampled.supports_[:, plan.choices])
     return value, low, high
 
 
-def _certificate(selector: Any) -> Certificate | None:
+def _certificate(selector: Any, plan: Plan, k: int) -> Certificate | None:
+    if k in (plan.n_free, plan.n_forced):
+        objective = float(getattr(selector, "objective_", math.nan))
+        return Certificate("only", objective, objective, 0.0)
     if not hasattr(selector, "status_"):
         return None
     return Certificate(
@@ -367,4 +339,193 @@ def _certificate(selector: Any) -> Certificate | None:
         lower_bound=float(selector.lower_bound_),
         gap=float(selector.gap_),
         n_nodes=int(getattr(selector, "n_nodes_", 0)),
+    )
+
+
+# ------------------------------------------------------------------ choices that are nearly as good
+def _alternatives(near: NearOptimal, plan: Plan) -> Alternatives:
+    """The list of a fitted :class:`rowsparse.NearOptimal`, without columns that do not count."""
+    units, best = plan.unit_of, near.objective_
+    member = np.zeros((len(near.choices_), units.size), dtype=bool)
+    for row, choice in zip(member, near.choices_, strict=True):
+        row[units[choice]] = True
+    member[:, units[list(plan.adjusted)]] = False
+    order = indispensable_first(member, near.in_all_)
+    place = {j: at for at, j in enumerate(order.tolist())}
+    return Alternatives(
+        tolerance=near.tolerance,
+        is_complete=near.complete_,
+        proven=near.tolerance_,
+        features=tuple(_listed(near, plan, j) for j in order.tolist()),
+        choices=tuple(
+            tuple(sorted(place[j] for j in np.flatnonzero(row).tolist())) for row in member
+        ),
+        increases=tuple((near.objectives_ / best - 1.0 if best else near.objectives_).tolist()),
+        n_uncertain=int(near.within_rounding_.sum()),
+    )
+
+
+def _listed(near: NearOptimal, plan: Plan, j: int) -> ListedFeature:
+    """What is known of the feature whose first column is j."""
+    return ListedFeature(
+        name=_name(plan, j),
+        columns=tuple(np.flatnonzero(plan.unit_of == j).tolist()),
+        verdict="all" if near.in_all_[j] else "some" if near.in_some_[j] else "",
+        share=float(near.share_[j]),
+        cost_without=float(near.cost_without_[j]),
+        cost_without_exact=bool(near.cost_without_exact_[j]),
+        cost_with=float(near.cost_with_[j]),
+        cost_with_exact=bool(near.cost_with_exact_[j]),
+        copies=tuple(_name(plan, int(other)) for other in near.copies_.get(j, ())),
+        is_forced=bool(plan.forced[j]),
+    )
+
+
+def _name(plan: Plan, j: int) -> str:
+    """Of a feature, or of the category that a column is encoded from with others."""
+    table = plan.table
+    return table.origin(j) if (plan.unit_of == plan.unit_of[j]).sum() > 1 else table.names[j]
+
+
+# ------------------------------------------------------------ descriptions of the selected features
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_N_CLOSEST = 3
+_MOST_DISTRIBUTIONS = 40
+_THIRDS = ("low", "middle", "high")
+
+
+def _dense_columns(X: Any, columns: Any) -> Array:
+    """Some columns as a dense array."""
+    part = X[:, columns]
+    return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
+
+
+def units_of(X: Any) -> ColumnScaling:
+    """Means and inverse standard deviations of all columns."""
+    return make_design(X, center=True, scale=True)[1]
+
+
+def ranked(
+    table: Table,
+    selector: Any,
+    order: Index,
+    units: ColumnScaling,
+    frequency: Any = None,
+    forced: Mask | None = None,
+    tests: UnivariateTests | None = None,
+) -> tuple[RankedFeature, ...]:
+    """One record for each selected column.
+
+    ``frequency`` is a fitted StabilitySelection, ``forced`` says which of all columns had to be
+    selected, and ``tests`` are those of all columns.
+    """
+    if forced is None:
+        forced = np.zeros(len(table.names), dtype=bool)
+    effects, has_coef = _effects(table, selector, order, units)
+    scores = np.asarray(selector.scores_, dtype=np.float64)
+    features = []
+    for rank, (j, effect) in enumerate(zip(order.tolist(), effects, strict=True), start=1):
+        share, interval = None, None
+        if frequency is not None and not forced[j]:
+            share = float(frequency.frequencies_[j])
+            low, high = frequency.frequency_intervals_[j].tolist()
+            interval = (low, high)
+        alone = {} if tests is None else tests.of(j)
+        features.append(
+            RankedFeature(
+                rank=rank,
+                name=table.names[j],
+                index=j,
+                score=float(scores[j]),
+                frequency=share,
+                frequency_interval=interval,
+                speaks_for=_speaks_for(table, effect),
+                coefficients=tuple(effect.tolist()) if has_coef else (),
+                is_forced=bool(forced[j]),
+                **alone,
+            )
+        )
+    return tuple(features)
+
+
+def _effects(table: Table, selector: Any, order: Index, units: ColumnScaling) -> tuple[Array, bool]:
+    """The effect of a standard deviation of each feature on each target.
+
+    These are coefficients where the selector has them (the second result says so), otherwise
+    differences of means or correlations.
+    """
+    coef = getattr(selector, "coef_", None)
+    d = table.X.shape[1]
+    inverse = units.inv_scale[order]
+    sd = np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
+    if coef is not None and np.ndim(coef) in (1, 2) and np.shape(coef)[-1] == d:
+        effects = np.atleast_2d(coef)[:, order].T * sd[:, None]
+        if effects.shape[1] == 1 and len(table.target.classes) == 2:
+            # Two classes may have one row, for the second.
+            effects = np.hstack([-effects, effects])
+        return effects, True
+    Y = encode_targets(table.y, table.task).Y
+    Z = (_dense_columns(table.X, order) - units.mean[order]) * inverse
+    if table.task in NUMERIC_TASKS:
+        Y = Y - Y.mean(axis=0)
+        return Z.T @ Y / np.maximum(np.linalg.norm(Y, axis=0), 1e-300) / np.sqrt(len(Y)), False
+    return Z.T @ (Y / np.maximum(Y.sum(axis=0), 1.0)), False
+
+
+def _speaks_for(table: Table, effect: Array) -> str:
+    names = table.target.classes or table.target.names
+    if len(names) != effect.size:
+        return ""
+    # Of two classes the effects are opposite: name the one with the positive effect.
+    at = int(effect.argmax()) if len(table.target.classes) == 2 else int(np.abs(effect).argmax())
+    if effect[at] == 0:
+        return ""
+    if table.task in NUMERIC_TASKS:
+        return f"{'higher' if effect[at] > 0 else 'lower'} {names[at]}"
+    return names[at] if effect[at] > 0 else f"against {names[at]}"
+
+
+def correlations(
+    table: Table, order: Index, units: ColumnScaling, beside: Index | None = None
+) -> tuple[Array, tuple[tuple[CloseFeature, ...], ...]]:
+    """Correlations of the selected features, and the closest features that were left out.
+
+    ``beside`` are columns that are in the model without being selected.
+    """
+    every = correlations_with(table.X, order, units)
+    taken = order if beside is None else np.union1d(order, beside)
+    closest = closest_left_out(every, taken, _N_CLOSEST)
+    found = tuple(
+        tuple(CloseFeature(table.names[j], float(row[j])) for j in columns)
+        for row, columns in zip(every, closest.tolist(), strict=True)
+    )
+    return every[:, order], found
+
+
+def distributions(table: Table, order: Index) -> tuple[Distribution, ...]:
+    """Quantiles of the strongest features in each class, label, or third of a number."""
+    names: tuple[str, ...]
+    shown = order[:_MOST_DISTRIBUTIONS]
+    values = _dense_columns(table.X, shown)
+    if table.task in NUMERIC_TASKS:
+        first = table.y if table.y.ndim == 1 else table.y[:, 0]
+        part = np.searchsorted(np.quantile(first, (1 / 3, 2 / 3)), first, side="left")
+        names, masks = _THIRDS, [part == at for at in range(3)]
+    elif table.task == "multilabel":
+        names, masks = table.target.classes, [column == 1 for column in table.y.T]
+    else:
+        names, masks = table.target.classes, [table.y == value for value in np.unique(table.y)]
+    there = [at for at, mask in enumerate(masks) if mask.any()]
+    quantiles = np.array([np.quantile(values[masks[at]], _QUANTILES, axis=0) for at in there])
+    groups = tuple(names[at] for at in there)
+    return tuple(
+        Distribution(
+            table.names[j],
+            groups,
+            quantiles[:, :, i],
+            tuple(float(values[masks[at], i].mean()) for at in there)
+            if np.isin(values[:, i], (0.0, 1.0)).all()
+            else (),
+        )
+        for i, j in enumerate(shown.tolist())
     )

@@ -8,6 +8,8 @@ table of ordinary size, on which features are described, scored and modelled as 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,35 +23,99 @@ from rowsparse.selectors import StabilitySelection, TopK, TopKCV
 from rowsparse.streams import RowBlocks
 from rowsparse.streams.passes import gather_parts
 from rowsparse.streams.tables import needed_module
-from rowsparse.workflow.feature_count import score_curve
-from rowsparse.workflow.messages import InputError, quoted, setting, shown
+from rowsparse.workflow.cells import MISSING
+from rowsparse.workflow.columns import is_id_name, is_index_name
+from rowsparse.workflow.cross_validation import score_curve
+from rowsparse.workflow.loading import Loaded
+from rowsparse.workflow.messages import (
+    InputError,
+    one_line,
+    quoted,
+    setting,
+    shown,
+    split_names,
+)
 from rowsparse.workflow.results import KCurve, SelectionResult
 from rowsparse.workflow.run_log import ProgressCallback, silent
 from rowsparse.workflow.settings import SelectSettings, TableSettings
-from rowsparse.workflow.table import Table, read_table
+from rowsparse.workflow.table import Table, as_table
 from rowsparse.workflow.target_columns import find_columns
+from rowsparse.workflow.text_files import is_packed, sniff
 
 __all__ = ["StreamedSelection", "select_streamed", "should_stream"]
 
-# A table is streamed if it takes more than one in so many bytes of memory.
+# A table is streamed if it takes more than the memory divided by this.
 _MEMORY_SHARE = 4
-_SUFFIXES = (".parquet", ".pq")
+_PARQUET, _TEXT = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
+_HEAD_BYTES = 1 << 16
 # Parts of the rows, for folds and subsamples; rows that are described; subsamples.
 _PARTS, _DESCRIBED_ROWS, _SUBSAMPLES = 20, 100_000, 20
 # What needs all rows at once.
-_READING = ("labels", "by", "groups_column", "impute", "na_values")
-_SELECTING = ("certify", "adjust", "clip", "image_shape")
+_READING = (
+    *("labels", "by", "groups_column", "impute", "na_values", "time"),
+    *("levels", "log", "transpose", "header_row", "class_weight", "drop_missing_target"),
+)
+_SELECTING = ("certify", "adjust", "clip")
 
 
 def should_stream(path: Path) -> bool:
-    """Whether a table takes more than a share of memory; only Parquet files are streamed."""
-    if path.suffix.lower() not in _SUFFIXES or not path.is_file():
+    """Whether a table takes more than a share of memory; Parquet and text files are streamed."""
+    if not path.is_file():
         return False
     try:
-        found = needed_module("pyarrow.parquet").read_metadata(path)
+        if path.suffix.lower() in _PARQUET:
+            found = needed_module("pyarrow.parquet").read_metadata(path)
+            n_cells = found.num_rows * found.num_columns
+        elif path.suffix.lower() in _TEXT and not is_packed(path):
+            n_cells = _cells_of_text(path)
+        else:
+            return False
     except (ImportError, OSError, ValueError):
         return False
-    return not fits_memory(_MEMORY_SHARE * 8 * found.num_rows * found.num_columns)
+    return not fits_memory(_MEMORY_SHARE * 8 * n_cells)
+
+
+def _cells_of_text(path: Path) -> int:
+    """About how many cells a text file has; 0 if its rows have to be rewritten first."""
+    dialect = sniff(path)
+    if not dialect.is_plain or dialect.encoding != "utf-8":
+        return 0
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD_BYTES)
+    n_ends = head.count(dialect.separator.encode()) + head.count(b"\n")
+    return path.stat().st_size * n_ends // len(head)
+
+
+@contextmanager
+def _as_parquet(path: Path, reading: TableSettings, progress: ProgressCallback) -> Iterator[Path]:
+    """A Parquet file with the table: the file itself, or a temporary copy of a text file."""
+    if path.suffix.lower() in _PARQUET:
+        yield path
+        return
+    import polars
+
+    progress(f"Copying {path.name} to Parquet")
+    missing = [*MISSING, *split_names(reading.na_values)]
+    dialect = sniff(path, missing)
+    kinds = [polars.String if text else polars.Float64 for text in dialect.is_text]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / f"{path.stem}.parquet"
+        try:
+            polars.scan_csv(
+                path,
+                separator=dialect.separator,
+                has_header=False,
+                skip_rows=1,
+                null_values=["", *missing],
+                decimal_comma=dialect.decimal_comma,
+                schema=dict(zip(dialect.header, kinds, strict=True)),
+            ).sink_parquet(copy)
+        except polars.exceptions.PolarsError as error:
+            raise InputError(
+                f"{shown(path.name)} cannot be read in blocks, and is too large for memory: "
+                f"{one_line(error)}"
+            ) from None
+        yield copy
 
 
 @dataclass(frozen=True)
@@ -135,35 +201,26 @@ def select_streamed(
     *,
     progress: ProgressCallback = silent,
 ) -> StreamedSelection:
-    """Select from a Parquet file in one pass.
+    """Select from a Parquet file, or a text file, in one pass.
 
-    Parameters
-    ----------
-    path : Path
-    reading : TableSettings
-    settings : SelectSettings
-        The method has to be "topk", without what needs all rows at once.
-    progress : callable
-        See :class:`rowsparse.workflow.run_log.ProgressCallback`.
-
-    Raises
-    ------
-    InputError
-        With a sentence on what is wrong with the file or the settings.
+    The method has to be "topk", without what needs all rows at once; otherwise, and where something
+    is wrong with the file, an InputError says so.
     """
     _check(path, reading, settings)
     try:
-        names, targets = _columns(path, reading)
-        target = targets[0] if len(targets) == 1 else targets
-        blocks = RowBlocks.from_table(path, target, columns=names)
-        n_blocks = max(blocks.n_blocks or 1, 1)
-        parts = gather_parts(
-            blocks,
-            reading.task,
-            _PARTS,
-            lambda done: progress(f"Reading {path.name}", done / n_blocks),
-        )
-        return _selected(path, reading, settings, names, parts, progress)
+        with _as_parquet(path, reading, progress) as file:
+            names, targets = _columns(file, reading)
+            target = targets[0] if len(targets) == 1 else targets
+            blocks = RowBlocks.from_table(file, target, columns=names)
+            n_blocks = max(blocks.n_blocks or 1, 1)
+            parts = gather_parts(
+                blocks,
+                reading.task,
+                _PARTS,
+                lambda done: progress(f"Reading {path.name}", done / n_blocks),
+            )
+            found = _selected(file, reading, settings, names, parts, progress)
+        return replace(found, table=replace(found.table, path=path))
     except InputError:
         raise
     except (OSError, ImportError, ValueError) as error:
@@ -171,12 +228,23 @@ def select_streamed(
 
 
 def _check(path: Path, reading: TableSettings, settings: SelectSettings) -> None:
-    if path.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"{setting('stream')} reads Parquet files only, not {shown(path.name)}.")
-    asked = [name for name in _READING if getattr(reading, name)]
+    is_text = path.suffix.lower() in _TEXT
+    if not is_text and path.suffix.lower() not in _PARQUET:
+        raise InputError(f"Only Parquet and text files are read in blocks, not {shown(path.name)}.")
+    asked = [
+        name
+        for name in _READING
+        if getattr(reading, name)
+        and not (is_text and name == "na_values" and "*" not in str(reading.na_values))
+    ]
     asked += [name for name in _SELECTING if getattr(settings, name)]
     if asked:
         raise InputError(f"{setting(asked[0])} needs the whole table in memory: leave it out.")
+    if reading.task == "counts":
+        raise InputError(
+            f"{setting('task', reading.task)} needs the whole table in memory: take the target as "
+            f"numbers with {setting('task', 'regression')}."
+        )
     if settings.loss not in (None, "auto", "squared"):
         raise InputError(
             f"{setting('loss', settings.loss)} needs the whole table in memory: take "
@@ -196,10 +264,15 @@ def _columns(path: Path, reading: TableSettings) -> tuple[list[str], list[str]]:
     aside = {*targets, *find_columns("drop", reading.drop, schema.names)}
     kinds = (types.is_floating, types.is_integer, types.is_boolean)
     numbers = [field.name for field in schema if any(kind(field.type) for kind in kinds)]
-    names = [name for name in numbers if name not in aside]
+    names = [name for name in numbers if not (name in aside or _names_rows(name))]
     if not names:
         raise InputError(f"{shown(path.name)} has no columns of numbers besides {quoted(targets)}.")
     return names, targets
+
+
+def _names_rows(name: str) -> bool:
+    """Whether a column is an identifier by its name; to look at its values would take a pass."""
+    return is_id_name(name) or is_index_name(name)
 
 
 def _selected(
@@ -262,14 +335,10 @@ def _curve(chosen: TopKCV, n_folds: int) -> KCurve:
 
 
 def _small_table(path: Path, reading: TableSettings, selected: list[str], n: int) -> Table:
-    """The selected columns and the targets of at most so many rows, evenly spaced."""
+    """The selected columns and the targets of at most ``n`` rows, evenly spaced."""
     import polars
 
     _, targets = _columns(path, reading)
     lazy = polars.scan_parquet(path).select([*selected, *targets])
     frame = lazy.gather_every(max(1, -(-n // _DESCRIBED_ROWS))).collect(engine="streaming")
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / path.name
-        frame.write_parquet(copy)
-        small = read_table(copy, replace(reading, drop=None, keep_all=True))
-    return replace(small, path=path)
+    return as_table(Loaded(frame=frame), path, replace(reading, drop=None, keep_all=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +11,35 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rowsparse._arrays import Index, Mask
+from rowsparse._arrays import Array, Index, Mask
 from rowsparse._text import counted
-from rowsparse.workflow.categories import Category, encode_text
-from rowsparse.workflow.identifiers import find_identifiers
-from rowsparse.workflow.labels import load_joined
-from rowsparse.workflow.loading import Loaded
-from rowsparse.workflow.messages import InputError, holding, quoted, setting, shown
-from rowsparse.workflow.missing_values import commonest_category, fill_missing, fill_value
+from rowsparse.workflow.cells import required
+from rowsparse.workflow.columns import (
+    LEFT_OUT,
+    Column,
+    as_text,
+    find_gaps,
+    find_identifiers,
+    judge_text,
+    missing_in,
+)
+from rowsparse.workflow.loading import Loaded, load_joined
+from rowsparse.workflow.messages import InputError, Problems, holding, quoted, setting, shown
 from rowsparse.workflow.results import DataSummary
-from rowsparse.workflow.sample_groups import find_groups
 from rowsparse.workflow.settings import TableSettings
 from rowsparse.workflow.target_columns import (
+    NO_TARGET,
     TargetColumns,
     find_columns,
+    find_survival,
     find_targets,
-    missing_in,
+    read_survival,
     read_targets,
+    weights_of_classes,
+    with_positive,
 )
 
-__all__ = ["Table", "read_table"]
+__all__ = ["Table", "as_table", "read_table"]
 
 # A table of more numbers than this is large.
 _LARGE = 5_000_000
@@ -46,21 +56,24 @@ class Table:
     names : list of str
         Of the features.
     target : TargetColumns
+    path : Path
+        The file.
     groups : dict of str to array of int
         The features made from one column of categories, by its name.
     made_from : dict of int to str
         The column of categories that a feature was made from.
-    categories : dict of str to Category
-        The columns of text that features were made from.
+    columns : dict of str to Column
+        How columns became features that are more than their numbers.
+    gaps : dict of str to array of int
+        Rows in which a column of the file had no value, which X has been given.
     identifiers : tuple of str
         Columns that only number or name the rows.
     left_out : dict of str to str
         Columns of the file that are no features, and why, as the end of a sentence.
     notes : tuple of str
         One sentence for each thing done to the data.
-    path : Path
-    gaps : dict of str to array of int
-        Rows in which a column of the file had no value, which X has been given.
+    class_weight : None, "balanced" or dict
+        What the samples of each class count, as in scikit-learn.
     sample_groups : array of int or None
         The group of each row, from the column that the settings name.
     reading : TableSettings
@@ -75,11 +88,12 @@ class Table:
     path: Path
     groups: dict[str, Index] = field(default_factory=dict)
     made_from: dict[int, str] = field(default_factory=dict)
+    columns: dict[str, Column] = field(default_factory=dict)
+    gaps: dict[str, Index] = field(default_factory=dict)
     identifiers: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    categories: dict[str, Category] = field(default_factory=dict)
-    gaps: dict[str, Index] = field(default_factory=dict)
+    class_weight: Any = None
     sample_groups: Index | None = None
     reading: TableSettings = field(default_factory=TableSettings)
     sha256: str = ""
@@ -93,6 +107,19 @@ class Table:
     def task(self) -> str:
         """What the targets are."""
         return self.target.task
+
+    @cached_property
+    def as_numbers(self) -> Table:
+        """Of survival times their martingale residuals as the number to predict, the risk."""
+        if self.task != "survival":
+            return self
+        # Imported when it is asked for, as the selectors that come with it take their time.
+        from rowsparse.evaluation.survival import martingale_residuals
+
+        risk = replace(
+            self.target, y=martingale_residuals(self.y), task="regression", names=("risk",)
+        )
+        return replace(self, target=risk)
 
     @property
     def n_units(self) -> int:
@@ -121,50 +148,68 @@ class Table:
         """Name in the file of the column that a feature was made from."""
         return self.made_from.get(column, self.names[column])
 
+    @property
+    def logged(self) -> Mask:
+        """Which features are logarithms."""
+        names = {name for name, column in self.columns.items() if column.log}
+        return np.array([self.origin(j) in names for j in range(len(self.names))])
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """The features of each column of the file."""
+        found: dict[str, list[int]] = {}
+        for j in range(len(self.names)):
+            found.setdefault(self.origin(j), []).append(j)
+        return found
+
     def columns_of(self, setting_name: str, wanted: str | None) -> list[int]:
         """The features that a setting names, by their own names or by those of the file."""
         if not wanted:
             return []
-        places: dict[str, list[int]] = {}
-        for j, name in enumerate(self.names):
-            places.setdefault(name, []).append(j)
-            if j in self.made_from:
-                places.setdefault(self.made_from[j], []).append(j)
+        places = self.places | {self.names[j]: [j] for j in self.made_from}
         found = find_columns(setting_name, wanted, list(places), self.left_out)
         return sorted({j for name in found for j in places[name]})
+
+    def column(self, name: str, rows: Index | None = None) -> Column:
+        """How a column became features, with what fills its gaps, from all rows or some."""
+        column, impute = self.columns.get(name, Column(name)), self.reading.impute
+        if impute is None:
+            return column
+        known = self.X[:, self.places[name]]
+        if rows is not None:
+            known = known[np.setdiff1d(rows, self.gaps.get(name, ()))]
+        # The gaps of all rows are filled already, which does not change what fills them.
+        return column.filled_by(known.toarray() if sp.issparse(known) else known, impute)
 
     def filled_from(self, rows: Index) -> Table:
         """The table with missing values replaced by what the given rows alone suggest."""
         if not self.gaps:
             return self
-        places: dict[str, list[int]] = {}
-        for j in range(len(self.names)):
-            places.setdefault(self.origin(j), []).append(j)
-        X = np.array(self.X)
-        for name in self.gaps.keys() & places.keys():
-            gap, columns = self.gaps[name], np.array(places[name])
-            known = X[np.ix_(np.setdiff1d(rows, gap), columns)]
-            is_text = name in self.categories
-            impute = str(self.reading.impute)
-            value = commonest_category(known) if is_text else fill_value(known, impute)
-            X[np.ix_(gap, columns)] = value
+        X = np.array(self.X, order="F")
+        for name, gap in self.gaps.items():
+            at = np.ix_(gap, np.array(self.places[name]))
+            X[at] = self.column(name, rows).filled(np.full((gap.size, at[1].size), np.nan))
         return replace(self, X=X)
 
-    def without(self, columns: list[int], note: str) -> Table:
-        """The table without some features."""
+    def without(self, columns: list[int], *notes: str) -> Table:
+        """The table without some features, and notes on that."""
         kept = np.setdiff1d(np.arange(len(self.names)), columns)
         place = {int(old): new for new, old in enumerate(kept.tolist())}
         groups = {
             name: np.array([place[int(j)] for j in part if int(j) in place], dtype=np.intp)
             for name, part in self.groups.items()
         }
+        names = [self.names[j] for j in kept.tolist()]
+        made_from = {place[j]: name for j, name in self.made_from.items() if j in place}
+        there = {*names, *made_from.values()}
         return replace(
             self,
             X=self.X[:, kept],
-            names=[self.names[j] for j in kept.tolist()],
+            names=names,
             groups={name: part for name, part in groups.items() if part.size},
-            made_from={place[j]: name for j, name in self.made_from.items() if j in place},
-            notes=(*self.notes, note),
+            made_from=made_from,
+            gaps={name: gap for name, gap in self.gaps.items() if name in there},
+            notes=(*self.notes, *notes),
         )
 
     def summary(self) -> DataSummary:
@@ -180,19 +225,8 @@ class Table:
             class_counts=self.target.counts,
             notes=self.notes,
             n_columns=self.X.shape[1],
+            n_events=int(self.y["event"].sum()) if self.task == "survival" else None,
         )
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """The columns of a file: numbers and text apart, before any is left out."""
-
-    X: Any
-    names: list[str]
-    target: TargetColumns
-    text: dict[str, NDArray[Any]] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
 
 
 def read_table(path: Path, settings: TableSettings | None = None) -> Table:
@@ -215,156 +249,329 @@ def read_table(path: Path, settings: TableSettings | None = None) -> Table:
         With a sentence on what is wrong with the file or the settings.
     """
     settings = settings or TableSettings()
-    loaded = load_joined(path, settings)
-    targets = find_targets(settings.target, loaded)
+    return as_table(load_joined(path, settings), path, settings)
+
+
+def as_table(loaded: Loaded, path: Path, settings: TableSettings) -> Table:
+    """The features and targets among columns that are read already, as :func:`read_table`."""
+    problems = Problems()
+    with problems.gathered():
+        targets, event = _targets(settings, loaded)
+    with problems.gathered():
+        dropped = find_columns("drop", settings.drop, [*loaded.features, *loaded.target_names])
+    if problems.sentences and loaded.elsewhere:
+        problems.sentences[-1] += f" {loaded.elsewhere}"
+    problems.refuse()
     if settings.drop_missing_target:
-        loaded = _without_missing(loaded, targets)
+        loaded = _with_values(loaded, targets)
     if loaded.n_rows < 2:
         rows = "one row only" if loaded.n_rows else "no rows"
         raise InputError(f"The table has {rows}: at least two are needed.")
-    dropped = find_columns("drop", settings.drop, [*loaded.names, *loaded.candidates])
-    both = [name for name in targets if name in set(dropped)]
+    _check_apart(settings, "drop", dropped, targets)
+    with problems.gathered():
+        grouping, sample_groups = _sample_groups(settings, loaded, targets)
+    with problems.gathered():
+        columns = _orders(settings, loaded, targets)
+    problems.refuse()
+    target, weights = NO_TARGET, None
+    with problems.gathered():
+        cells = {name: loaded.target_values(name) for name in targets}
+        if settings.time is not None:
+            target = read_survival(cells, event, loaded.place)
+        else:
+            target = read_targets(cells, settings.task, loaded.place)
+    if target.task:
+        with problems.gathered():
+            target = with_positive(target, settings.positive)
+        with problems.gathered():
+            weights = weights_of_classes(target, settings.class_weight)
+    left_out: dict[str, str] = {
+        **dict.fromkeys(loaded.labels, "is beside the features: it can only be a target"),
+        **dict.fromkeys(targets, "is the target"),
+        **dict.fromkeys(dropped, f"was left out with {setting('drop')}"),
+        **dict.fromkeys(grouping, f"is the {setting('groups_column')}"),
+    }
+    empty = Table(None, [], target, path, columns=columns, left_out=left_out, reading=settings)
+    table = _with_features(empty, loaded, problems)
+    return replace(
+        table,
+        class_weight=weights,
+        sample_groups=sample_groups,
+        identifiers=(*table.identifiers, *grouping),
+        notes=(*loaded.notes, *target.notes, *table.notes),
+    )
+
+
+def _targets(settings: TableSettings, loaded: Loaded) -> tuple[list[str], str | None]:
+    """The columns to predict, and the value that is the event if it is named."""
+    if settings.time is None:
+        return find_targets(settings.target, loaded), None
+    return find_survival(settings.time, settings.event, loaded.target_names)
+
+
+def _check_apart(settings: TableSettings, other: str, names: list[str], targets: list[str]) -> None:
+    """Refuse targets that another setting names too."""
+    both = [name for name in targets if name in set(names)]
     if both:
-        raise InputError(
-            f"{quoted(both)} cannot be both in {setting('target')} and in {setting('drop')}."
-        )
-    column, groups = find_groups(settings.groups_column, loaded, targets)
-    dropped += [name for name in column if name not in dropped]
-    split = _from_matrix if loaded.frame is None else _from_frame
-    columns = split(loaded, targets, dropped, settings.task)
-    columns.left_out.update(dict.fromkeys(targets, "is the target"))
-    columns.left_out.update(dict.fromkeys(dropped, f"was left out with {setting('drop')}"))
-    columns.left_out.update(dict.fromkeys(column, f"is the {setting('groups_column')}"))
-    table = _finished(path, columns, settings, loaded)
-    return replace(table, sample_groups=groups, identifiers=(*table.identifiers, *column))
+        one = setting("target")
+        if settings.time is not None:
+            one = f"{setting('time')} or {setting('event')}"
+        raise InputError(f"{quoted(both)} cannot be both in {one} and in {setting(other)}.")
 
 
-def _without_missing(loaded: Loaded, targets: list[str]) -> Loaded:
+def _with_values(loaded: Loaded, targets: list[str]) -> Loaded:
     """The rows that have a value of every target."""
-    columns = loaded.labels if loaded.frame is None else loaded.frame
-    missing = np.zeros(loaded.n_rows, dtype=bool)
-    for name in targets:
-        missing |= missing_in(np.array(list(columns[name]), dtype=object))
-    if not missing.any():
-        return loaded
-    if missing.all():
+    part = loaded.with_targets(targets)
+    n_missing = loaded.n_rows - part.n_rows
+    if not part.n_rows:
         raise InputError(f"No row has a value of the target {quoted(targets)}.")
     note = (
-        f"Left out: {counted(int(missing.sum()), 'row')} of {loaded.n_rows:,} without a value of "
-        f"the target {quoted(targets)}."
+        f"Left out: {counted(n_missing, 'row')} of {loaded.n_rows:,} without a value of the "
+        f"target {quoted(targets)}."
     )
-    part = loaded.rows(np.flatnonzero(~missing))
-    return replace(part, notes=[*part.notes, note])
+    return replace(part, notes=[*part.notes, note]) if n_missing else loaded
 
 
-# ------------------------------------------------------------------------ numbers, text, targets
-def _from_frame(loaded: Loaded, targets: list[str], dropped: list[str], task: str) -> _Columns:
-    import polars
-
-    dates = polars.selectors.date() | polars.selectors.datetime()
-    frame = loaded.frame.with_columns(dates.cast(polars.String))
-    goal = read_targets({name: _values(frame[name]) for name in targets}, task, loaded.place)
-    rest = frame.drop([*targets, *dropped])
-    by_kind: dict[Any, list[str]] = {}
-    for name, kind in zip(rest.columns, rest.dtypes, strict=True):
-        by_kind.setdefault(kind, []).append(name)
-    text = by_kind.pop(polars.String, [])
-    counted = {kind for kind in by_kind if kind.is_numeric() or kind == polars.Boolean}
-    numeric = [name for kind in counted for name in by_kind[kind]]
-    if len(counted) > 1:
-        names = set(numeric)
-        numeric = [name for name in rest.columns if name in names]
-    other = [name for kind in by_kind.keys() - counted for name in by_kind[kind]]
-    notes = [*loaded.notes, *goal.notes]
-    if other:
-        notes.append(f"Left out: {holding(other, ', which')} neither numbers nor text.")
-    left_out = dict.fromkeys(other, "was left out: it holds neither numbers nor text")
-    X = np.empty((frame.height, 0))
-    if numeric:
-        part = rest.select(numeric) if len(numeric) < rest.width else rest
-        X = part.to_numpy() if counted == {polars.Float64} else part.cast(polars.Float64).to_numpy()
-    words = {name: _values(rest[name]) for name in text}
-    return _Columns(X, numeric, goal, words, left_out, notes)
+def _sample_groups(
+    settings: TableSettings, loaded: Loaded, targets: list[str]
+) -> tuple[list[str], Index | None]:
+    """The column with the groups, if one is wanted, and the group of each row as a number."""
+    found = find_columns("groups_column", settings.groups_column, loaded.target_names)
+    if not found:
+        return [], None
+    if len(found) > 1:
+        raise InputError(f"{setting('groups_column')} names one column, not {quoted(found)}.")
+    _check_apart(settings, "groups_column", found, targets)
+    values = as_text(loaded.target_values(found[0]))
+    missing = missing_in(values)
+    if missing.any():
+        raise InputError(
+            f"{setting('groups_column')}: {shown(found[0])} is missing in "
+            f"{int(missing.sum()):,} of {values.size:,} rows, the first in "
+            f"{loaded.place(int(np.argmax(missing)))}."
+        )
+    return found, np.unique(values.astype(str), return_inverse=True)[1]
 
 
-def _values(column: Any) -> NDArray[Any]:
-    """A column of polars: numbers with NaN, or objects with None, for what is missing."""
-    import polars
+def _orders(settings: TableSettings, loaded: Loaded, targets: list[str]) -> dict[str, Column]:
+    """The columns whose values have an order."""
+    problems, found = Problems(), {}
+    for part in filter(None, map(str.strip, (settings.levels or "").split(";"))):
+        name, _, text = (piece.strip() for piece in part.partition("="))
+        values = tuple(value.strip() for value in text.split("<"))
+        with problems.gathered():
+            if len({*values} - {""}) < max(len(values), 2):
+                raise InputError(
+                    f"{setting('levels')} names a column and its values from low to high, as in "
+                    f"'grade=low<middle<high'; got {shown(part)}."
+                )
+            (name,) = find_columns("levels", name, [] if loaded.frame is None else loaded.names)
+            _check_apart(settings, "levels", [name], targets)
+            found[name] = Column(name, values, ordered=True)
+            unknown = found[name].unknown(as_text(loaded.values(name)))
+            if unknown:
+                raise InputError(
+                    f"{setting('levels')}: {shown(name)} also holds {quoted(unknown)}: name all "
+                    "of its values, in their order."
+                )
+    problems.refuse()
+    return found
 
-    if column.dtype.is_numeric():
-        if column.dtype.is_integer() and column.null_count() == 0:
-            return np.asarray(column.to_numpy())
-        return np.asarray(column.cast(polars.Float64).to_numpy())
-    if column.dtype == polars.Boolean and column.null_count() == 0:
-        return np.asarray(column.to_numpy())
-    if column.dtype not in (polars.String, polars.Boolean):
-        raise InputError(f"The target {shown(column.name)} holds neither numbers nor text.")
-    return np.array(column.to_list(), dtype=object)
 
+# ---------------------------------------------------------------------------------- the features
+def _with_features(table: Table, loaded: Loaded, problems: Problems) -> Table:
+    """The table with the columns of a file that are features, and notes on all of them.
 
-def _from_matrix(loaded: Loaded, targets: list[str], dropped: list[str], task: str) -> _Columns:
-    goal = read_targets({name: loaded.labels[name] for name in targets}, task, loaded.place)
-    gone = set(dropped)
-    kept = np.array([name not in gone for name in loaded.names], dtype=bool)
-    X, names = _keep(loaded.matrix, loaded.names, kept)
-    dtype = np.float32 if X.dtype == np.float32 else np.float64
-    X = sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.asarray(X, dtype=dtype)
-    left_out = dict.fromkeys(loaded.labels, "is beside the features: it can only be a target")
-    return _Columns(X, names, goal, left_out=left_out, notes=[*loaded.notes, *goal.notes])
-
-
-# ------------------------------------------------------------------------- what is left out
-def _finished(path: Path, columns: _Columns, settings: TableSettings, loaded: Loaded) -> Table:
-    """Leave identifiers and constants out, fill or refuse missing values, encode text."""
-    X, names, notes = columns.X, columns.names, list(columns.notes)
-    text = encode_text(columns.text, impute=settings.impute is not None, place=loaded.place)
-    identifiers = list(text.identifiers)
+    All problems found so far, and those that are found here, are refused together.
+    """
+    settings = table.reading
+    gone: dict[str, list[str]] = {reason: [] for reason in LEFT_OUT}
+    X, names, text, gone["other"] = _split(loaded, table)
+    X, names, gone["empty"] = _without(X, names, _empty(X))
     if not settings.keep_all:
-        counting = find_identifiers(X, names)
-        identifiers += [name for name, yes in zip(names, counting, strict=True) if yes]
-        X, names = _keep(X, names, ~counting)
-    if identifiers:
-        notes.append(f"Left out as identifiers of the rows: {quoted(identifiers)}.")
-    left_out = columns.left_out | text.left_out
-    left_out |= dict.fromkeys(identifiers, "was left out as an identifier of the rows")
-    X, gaps, filled = fill_missing(X, names, text, settings.impute)
-    notes += filled
+        X, names, gone["identifier"] = _without(X, names, find_identifiers(X, names))
+    n_numbers = len(names)
+    made: list[tuple[Column, Array]] = []
+    for name, values in text.items():
+        with problems.gathered():
+            reason, known = judge_text(name, values, loaded.place)
+            if reason is None:
+                column = Column(name, known)
+                made.append((column, column.features(values)))
+            else:
+                gone[reason].append(name)
+    logs: list[str] = []
+    with problems.gathered():
+        X, logs = _logarithms(X, names, settings.log, table.left_out | _reasons(gone))
+    table = _stacked(table, X, names, made)
+    logged = {name: Column(name, log=True) for name in logs}
+    table = replace(table, columns=table.columns | logged)
+    with problems.gathered():
+        origins = [table.origin(j) for j in range(len(table.names))]
+        gaps = find_gaps(table.X, origins, settings.impute, n_numbers + len(text))
+    problems.refuse()
+    table = replace(table, gaps=gaps).filled_from(np.arange(loaded.n_rows))
     if not settings.keep_all:
-        constant = _constant(X)
-        gone = [name for name, yes in zip(names, constant, strict=True) if yes]
-        gone += text.constant
-        if gone:
-            notes.append(f"Left out, being the same in every row: {quoted(gone)}.")
-        left_out |= dict.fromkeys(gone, "was left out: it is the same in every row")
-        X, names = _keep(X, names, ~constant)
-    notes += text.notes
-    groups = {name: part + len(names) for name, part in text.groups.items()}
-    made_from = {len(names) + j: origin for j, origin in enumerate(text.origins)}
-    if text.names:
-        X = np.column_stack([X, text.X])
-        names = [*names, *text.names]
-    if not names:
+        constant = np.flatnonzero(_constant(table.X)).tolist()
+        gone["constant"] = [*(table.origin(j) for j in constant), *gone["constant"]]
+        table = table.without(constant) if constant else table
+    if not table.names:
         raise InputError("No column is left to select from: all are targets, text or constant.")
-    return Table(
-        X=X,
+    place = {name: at for at, name in enumerate(loaded.names)}
+    gone = {reason: sorted(names, key=place.__getitem__) for reason, names in gone.items()}
+    notes = [
+        LEFT_OUT[reason][1].format(names=quoted(which), which=holding(which, ", which"))
+        for reason, which in gone.items()
+        if which
+    ]
+    notes += [
+        f"{shown(name)} has several rows for each of its values: if it names what they belong "
+        f"to, as a patient, take {setting('groups_column', name)}."
+        for name in gone["prose"]
+        if 2 * len({*text[name].tolist()} - {None}) <= loaded.n_rows
+    ]
+    return replace(
+        table,
+        left_out=table.left_out | _reasons(gone),
+        identifiers=tuple(gone["identifier"]),
+        notes=(*notes, *_remarks(table, logs, text)),
+    )
+
+
+def _reasons(gone: dict[str, list[str]]) -> dict[str, str]:
+    """Why each column is no feature."""
+    return {name: LEFT_OUT[reason][0] for reason, names in gone.items() for name in names}
+
+
+def _split(
+    loaded: Loaded, table: Table
+) -> tuple[Any, list[str], dict[str, NDArray[Any]], list[str]]:
+    """Numbers as a matrix and their names; columns of text; names of those that hold neither."""
+    if loaded.frame is None:
+        gone = np.array([name in table.left_out for name in loaded.names], dtype=bool)
+        X, names, _ = _without(loaded.matrix, loaded.names, gone)
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        X = sp.csr_array(X, dtype=dtype) if sp.issparse(X) else np.asarray(X, dtype=dtype)
+        return X, names, {}, []
+    polars = required("polars")
+    # The columns one by one: frames of very many columns take long for each step.
+    every = {it.name: it for it in loaded.frame.get_columns() if it.name not in table.left_out}
+    for name, column in table.columns.items():
+        every[name] = polars.Series(name, column.features(loaded.values(name))[:, 0])
+    kinds = {name: column.dtype for name, column in every.items()}
+    numbers = {kind for kind in set(kinds.values()) if kind.is_numeric() or kind == polars.Boolean}
+    dates = (polars.Date, polars.Datetime)
+    words = {kind for kind in set(kinds.values()) if kind == polars.String or kind in dates}
+    numeric = [name for name, kind in kinds.items() if kind in numbers]
+    text = {name: loaded.values(name) for name, kind in kinds.items() if kind in words}
+    taken = {*numeric, *text}
+    X = np.empty((loaded.n_rows, 0))
+    if numeric:
+        part = polars.DataFrame([every[name] for name in numeric])
+        is_plain = numbers == {polars.Float64}
+        X = part.to_numpy() if is_plain else part.cast(polars.Float64).to_numpy()
+    return X, numeric, text, [name for name in kinds if name not in taken]
+
+
+def _stacked(table: Table, X: Any, names: list[str], made: list[tuple[Column, Array]]) -> Table:
+    """The table with features of numbers, and after them those made from categories."""
+    if not made:
+        return replace(table, X=X, names=names)
+    groups: dict[str, Index] = {}
+    made_from: dict[int, str] = {}
+    names = list(names)
+    for column, _ in made:
+        part = np.arange(len(names), len(names) + len(column.names))
+        if part.size > 1:
+            groups[column.name] = part
+        made_from |= dict.fromkeys(part.tolist(), column.name)
+        names += column.names
+    return replace(
+        table,
+        X=np.column_stack([X, *(block for _, block in made)]),
         names=names,
-        target=columns.target,
-        path=path,
         groups=groups,
         made_from=made_from,
-        categories=text.categories,
-        gaps=gaps,
-        identifiers=tuple(identifiers),
-        left_out=left_out,
-        notes=tuple(notes),
-        reading=settings,
+        columns=table.columns | {column.name: column for column, _ in made},
     )
 
 
-def _keep(X: Any, names: list[str], kept: Mask) -> tuple[Any, list[str]]:
-    if kept.all():
-        return X, names
-    return X[:, kept], [name for name, yes in zip(names, kept, strict=True) if yes]
+def _remarks(table: Table, logs: list[str], text: dict[str, NDArray[Any]]) -> list[str]:
+    """Sentences on what was done to features."""
+    notes = [
+        f"{shown(name)} in the order {' < '.join(column.values or ())}."
+        for name, column in table.columns.items()
+        if column.ordered
+    ]
+    if logs:
+        notes.append(f"log2(1 + x) of {counted(len(logs), 'column')}: {quoted(logs)}.")
+    if table.gaps:
+        filled = counted(sum(gap.size for gap in table.gaps.values()), "missing value")
+        words = " (text: its most frequent value)" if table.gaps.keys() & text.keys() else ""
+        notes.append(
+            f"{filled} in {counted(len(table.gaps), 'column')} replaced by "
+            f"{_FILLS[str(table.reading.impute)]} of their column{words}; in each fold, by that of "
+            "its training rows."
+        )
+    encoded = list(dict.fromkeys(table.made_from.values()))
+    if encoded:
+        notes.append(
+            f"{'Column' if len(encoded) == 1 else 'Columns'} {quoted(encoded)} of categories: "
+            f"encoded as {counted(len(table.made_from), 'column')} of 0 and 1."
+        )
+    return notes
+
+
+_FILLS = {"median": "the median", "mean": "the mean", "most_frequent": "the most frequent value"}
+
+
+def _logarithms(
+    X: Any, names: list[str], wanted: str | None, left_out: dict[str, str]
+) -> tuple[Any, list[str]]:
+    """log2(1 + x) of the columns that a setting names, and their names."""
+    logged = find_columns("log", wanted, names, left_out)
+    if not logged:
+        return X, []
+    chosen = np.isin(names, logged)
+    part = X[:, chosen]
+    lowest = part.min(axis=0)
+    lowest = lowest.toarray() if sp.issparse(lowest) else np.fmin.reduce(part, axis=0)
+    negative = np.ravel(lowest) < 0
+    if negative.any():
+        which = [name for name, yes in zip(logged, negative, strict=True) if yes]
+        raise InputError(
+            f"{setting('log')}: {holding(which)} negative values, which have no logarithm: name "
+            "the columns of amounts only."
+        )
+    if sp.issparse(X):
+        X = X.copy()
+        values = chosen[X.indices]
+        X.data = X.data.astype(np.float64)
+        X.data[values] = np.log2(1 + X.data[values])
+    else:
+        X = np.array(X, dtype=np.float64)
+        X[:, chosen] = np.log2(1 + part)
+    return X, logged
+
+
+def _without(X: Any, names: list[str], gone: Mask) -> tuple[Any, list[str], list[str]]:
+    """A matrix without some columns, the names of the others, and of these."""
+    if not gone.any():
+        return X, names, []
+    parts = (
+        [name for name, is_gone in zip(names, gone, strict=True) if is_gone == yes]
+        for yes in (False, True)
+    )
+    return (X[:, ~gone], *parts)
+
+
+def _empty(X: Any) -> Mask:
+    """The columns without any value."""
+    found = np.zeros(X.shape[1], dtype=bool)
+    if not sp.issparse(X) and X.shape[0]:
+        suspect = np.flatnonzero(np.isnan(X[0]))
+        found[suspect] = np.isnan(X[:, suspect]).all(axis=0)
+    return found
 
 
 def _constant(X: Any) -> Mask:

@@ -1,31 +1,40 @@
-"""Which columns are the targets, and what they hold."""
+"""Which columns are the targets, and what they hold: classes, labels, numbers, survival times."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rowsparse._arrays import Mask
-from rowsparse.targets import FEW, Guess, guess_task
-from rowsparse.workflow.dates import DATES_ADVICE, hold_dates
+from rowsparse.targets import FEW, MOST_COUNT, NUMERIC_TASKS, Guess, guess_task
+from rowsparse.workflow.columns import DATES_ADVICE, as_text, hold_dates, missing_in, refuse_mixed
 from rowsparse.workflow.loading import Loaded
-from rowsparse.workflow.messages import InputError, Message, holding, quoted, setting, shown
-from rowsparse.workflow.mixed_text import refuse_mixed
+from rowsparse.workflow.messages import (
+    InputError,
+    holding,
+    quoted,
+    setting,
+    shown,
+    split_names,
+)
 
 __all__ = [
+    "NO_TARGET",
+    "SURVIVAL",
     "TargetColumns",
     "complete_target",
     "find_columns",
+    "find_survival",
     "find_targets",
-    "missing_in",
+    "read_survival",
     "read_targets",
-    "split_names",
+    "weights_of_classes",
+    "with_positive",
 ]
 
 # A target of text is of numbers if more than this share of its values are.
@@ -41,14 +50,17 @@ class TargetColumns:
     Attributes
     ----------
     y : array of shape (n,) or (n, c)
-        Classes, 0/1 labels or numbers.
-    task : {"classification", "multilabel", "regression"}
+        Classes, 0/1 labels, numbers, or a structured array with the events and the times.
+    task : {"classification", "multilabel", "regression", "counts", "survival"}
     names : tuple of str
-        Names of the columns.
+        Names of the columns; of survival that of the times, then that of the events.
     classes : tuple of str
         Names of classes or labels, in the order of their values or columns.
     counts : tuple of int
         How many samples each has.
+    values : tuple
+        The classes as they are in the file, if ``y`` has their places in another order; of survival
+        the one that is the event, as text.
     notes : tuple of str
     """
 
@@ -58,15 +70,11 @@ class TargetColumns:
     classes: tuple[str, ...] = ()
     counts: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    values: tuple[Any, ...] = ()
 
 
-def split_names(text: str | None) -> list[str]:
-    """What stands between commas.
-
-    >>> split_names("a, b,"), split_names(None)
-    (['a', 'b'], [])
-    """
-    return [part.strip() for part in (text or "").split(",") if part.strip()]
+# In the place of a target that cannot be used.
+NO_TARGET = TargetColumns(np.empty(0), "", ())
 
 
 def find_columns(
@@ -77,18 +85,9 @@ def find_columns(
 ) -> list[str]:
     """The columns that a setting such as "a,b,c" or "label_*" names, in the order of the table.
 
-    Parameters
-    ----------
-    setting_name : str
-    wanted : str or None
-        The value of the setting.
-    columns : sequence of str
-        Names of the columns to choose from.
-    left_out : mapping of str to str, optional
-        Other columns of the file, and why each cannot be chosen, as the end of a sentence.
+    ``left_out`` has other columns of the file, and why each cannot be chosen, as the end of a
+    sentence.
 
-    Examples
-    --------
     >>> find_columns("drop", "b_*,a", ["a", "b_1", "b_2", "c"])
     ['a', 'b_1', 'b_2']
     """
@@ -133,7 +132,7 @@ def _not_found(
 
 def find_targets(wanted: str | None, loaded: Loaded) -> list[str]:
     """The names of the target columns."""
-    columns = loaded.candidates
+    columns = loaded.target_names
     if wanted:
         return find_columns("target", wanted, columns)
     if loaded.frame is None and {name.rstrip("0123456789") for name in columns} <= {"y", "Y"}:
@@ -146,16 +145,9 @@ def find_targets(wanted: str | None, loaded: Loaded) -> list[str]:
 def read_targets(
     columns: dict[str, NDArray[Any]], task: str = "auto", place: Callable[[int], str] = str
 ) -> TargetColumns:
-    """Find out whether the targets are classes, labels or numbers.
+    """Find out whether the targets are classes, labels or numbers, if ``task`` is "auto".
 
-    Parameters
-    ----------
-    columns : dict of str to array
-        The target columns; None or NaN stands for no value.
-    task : {"auto", "classification", "multilabel", "regression"}
-        What they hold, if known.
-    place : callable
-        Where in the file a row, counted from 0, is.
+    None or NaN stands for no value; ``place`` says where in the file a row, counted from 0, is.
     """
     columns = {name: complete_target(name, values) for name, values in columns.items()}
     if task != "classification":
@@ -171,18 +163,19 @@ def read_targets(
     if np.unique(values).size < 2:
         raise InputError(f"The target {shown(name)} is the same in every row: nothing to predict.")
     is_number = values.dtype.kind in "iuf"
-    if task == "regression" and values.dtype.kind not in "biuf":
+    if task in NUMERIC_TASKS and values.dtype.kind not in "biuf":
         raise InputError(
-            f"The target {shown(name)} holds text, and {setting('task', 'regression')} needs "
-            "numbers."
+            f"The target {shown(name)} holds text, and {setting('task', task)} needs numbers."
         )
+    if task == "counts":
+        _check_counts(name, values, place)
     notes: tuple[str, ...] = ()
     if task == "auto":
         guess = guess_task(values)
         task = guess.task
         if is_number and (guess.close or (guess.n_values > 2 and task == "classification")):
             notes = (_doubt(name, guess),)
-    if task == "regression":
+    if task in NUMERIC_TASKS:
         return TargetColumns(values.astype(np.float64), task, (name,), notes=notes)
     classes, counts = np.unique(values, return_counts=True)
     labels = tuple(str(value) for value in classes.tolist())
@@ -190,15 +183,85 @@ def read_targets(
     return TargetColumns(values, "classification", (name,), labels, sizes, notes)
 
 
-def _doubt(name: str, guess: Guess) -> Message:
+def with_positive(target: TargetColumns, positive: str | None) -> TargetColumns:
+    """The target with a class as the second of two, as which it is the positive one."""
+    if positive is None:
+        return target
+    if target.task != "classification" or len(target.classes) != 2:
+        raise InputError(
+            f"{setting('positive')} is for two classes; the target "
+            + (f"has {len(target.classes)}." if target.classes else "holds numbers.")
+        )
+    if positive not in target.classes:
+        raise InputError(
+            f"{setting('positive')}: there is no class {shown(positive)}; the target "
+            f"{shown(target.names[0])} has {quoted(target.classes)}."
+        )
+    if positive == target.classes[1]:
+        return target
+    values, code = np.unique(target.y, return_inverse=True)
+    return replace(
+        target,
+        y=1 - code,
+        classes=target.classes[::-1],
+        counts=target.counts[::-1],
+        values=tuple(values[::-1].tolist()),
+    )
+
+
+def weights_of_classes(target: TargetColumns, wanted: str | None) -> Any:
+    """The weights that a setting such as "balanced" or "a=5,b=1" names: a value of scikit-learn."""
+    if wanted is None:
+        return None
+    if target.task != "classification":
+        raise InputError(f"{setting('class_weight')} is for classes; the target holds none.")
+    if wanted == "balanced":
+        return wanted
+    values = dict(zip(target.classes, np.unique(target.y).tolist(), strict=True))
+    found = {}
+    for part in split_names(wanted):
+        name, _, number = (piece.strip() for piece in part.rpartition("="))
+        if name not in values:
+            raise InputError(
+                f"{setting('class_weight')}: there is no class {shown(name or part)}; the target "
+                f"has {quoted(target.classes)}."
+            )
+        try:
+            found[values[name]] = float(number)
+        except ValueError:
+            found[values[name]] = np.nan
+        if not 0 < found[values[name]] < np.inf:
+            raise InputError(
+                f"{setting('class_weight')}: the weight of {shown(name)} must be a number above "
+                f"0; got {shown(number)}."
+            )
+    return {value: found.get(value, 1.0) for value in values.values()}
+
+
+def _doubt(name: str, guess: Guess) -> str:
     """What whole numbers were taken as, and how to have it otherwise."""
     taken, other, others = "classes", "regression", "numbers"
     if guess.task == other:
         taken, other, others = "numbers", "classification", "classes"
-    return Message(
+    return (
         f"The target {shown(name)} holds {guess.n_values} different whole numbers, taken as "
         f"{taken} ({setting('task', other)} takes them as {others})."
     )
+
+
+def _check_counts(name: str, values: NDArray[Any], place: Callable[[int], str]) -> None:
+    """Refuse what no counts can be."""
+    worst = int(np.argmin(values))
+    if values[worst] < 0:
+        raise InputError(
+            f"The target {shown(name)} is {values[worst]:g} in {place(worst)}, and counts are 0 or "
+            f"more: correct it, or take the target as numbers with {setting('task', 'regression')}."
+        )
+    if values.max() > MOST_COUNT:
+        raise InputError(
+            f"The target {shown(name)} holds a count of {values.max():g}, which is too large: "
+            "divide the column by a power of ten."
+        )
 
 
 def _refuse_odd_text(columns: dict[str, NDArray[Any]], place: Callable[[int], str]) -> None:
@@ -217,10 +280,10 @@ def _refuse_odd_text(columns: dict[str, NDArray[Any]], place: Callable[[int], st
 
 
 def _several(columns: dict[str, NDArray[Any]], task: str) -> TargetColumns:
-    if task == "classification":
+    if task in ("classification", "counts"):
         raise InputError(
-            f"{setting('task', 'classification')} takes one target column; several are labels "
-            "(multilabel) or numbers (regression)."
+            f"{setting('task', task)} takes one target column; several are labels (multilabel) or "
+            "numbers (regression)."
         )
     text = [name for name, values in columns.items() if values.dtype.kind not in "biuf"]
     if text:
@@ -235,13 +298,6 @@ def _several(columns: dict[str, NDArray[Any]], task: str) -> TargetColumns:
         return TargetColumns(y, "regression", names)
     counts = tuple(y.sum(axis=0).astype(int).tolist())
     return TargetColumns(y.astype(np.int64), "multilabel", names, names, counts)
-
-
-def missing_in(values: NDArray[Any]) -> Mask:
-    """Which values are missing: None or NaN."""
-    if values.dtype.kind == "O":
-        return np.array([value is None or value != value for value in values], dtype=bool)
-    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
 
 
 def complete_target(name: str, values: NDArray[Any]) -> NDArray[Any]:
@@ -260,3 +316,102 @@ def complete_target(name: str, values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind == "O":
         return np.array([str(value) for value in values])
     return values
+
+
+# ---------------------------------------------------------------------------------- survival times
+SURVIVAL = np.dtype([("event", np.bool_), ("time", np.float64)])
+# What a column of events says of itself, in lower case; "1:deceased" is read by what is before ":".
+_EVENTS = {
+    *("1", "yes", "y", "true", "t", "event", "dead", "died", "death", "deceased", "failed"),
+    *("failure", "relapse", "relapsed", "recurrence", "recurred", "progression", "progressed"),
+}
+_CENSORED = {
+    *("0", "no", "n", "false", "f", "none", "censored", "alive", "living", "lived", "survived"),
+    *("disease-free", "diseasefree", "progression-free"),
+}
+
+
+def find_survival(
+    time: str | None, event: str | None, columns: Sequence[str]
+) -> tuple[list[str], str | None]:
+    """The columns of the times and of the events, and the value that is the event, if it is named.
+
+    >>> find_survival("months", "status=dead", ["age", "months", "status"])
+    (['months', 'status'], 'dead')
+    """
+    value = None
+    if event is not None and event not in columns and "=" in event:
+        event, _, value = (part.strip() for part in event.partition("="))
+    found = []
+    for name, wanted in (("time", time), ("event", event)):
+        one = find_columns(name, wanted, columns)
+        if len(one) != 1:
+            raise InputError(f"{setting(name)} names one column; got {shown(str(wanted))}.")
+        found += one
+    if found[0] == found[1]:
+        raise InputError(f"{setting('time')} and {setting('event')} both name {shown(found[0])}.")
+    return found, value
+
+
+def read_survival(
+    columns: dict[str, NDArray[Any]],
+    value: str | None = None,
+    place: Callable[[int], str] = str,
+    *,
+    needs_event: bool = True,
+) -> TargetColumns:
+    """Times and events of the rows, from a column of each, in this order.
+
+    ``value`` is the value that is the event; all others are censored times. Without it 1, true, yes
+    or dead, or the like, is the event where the others are 0, false, no or alive; and of 1 and 2
+    the 2, as in R. The 1 of a column named after censoring may mean either. Rows without any event
+    are refused if it ``needs_event``; ``place`` says where in the file a row is.
+    """
+    (time, times), (event, events) = (
+        (name, complete_target(name, values)) for name, values in columns.items()
+    )
+    if times.dtype.kind not in "iuf":
+        raise InputError(f"{setting('time')}: {shown(time)} must hold numbers.")
+    if times.min() <= 0:
+        worst = int(np.argmin(times))
+        raise InputError(
+            f"{setting('time')}: {shown(time)} is {times[worst]:g} in {place(worst)}, and times "
+            "must be above 0: correct it, or leave the row out."
+        )
+    words = np.array(as_text(events), dtype=str)
+    value = _event_value(event, np.unique(words).tolist()) if value is None else value
+    happened = words == value
+    if value not in words and needs_event:
+        raise InputError(
+            f"{setting('event')}: no row of {shown(event)} is {shown(value)}; it holds "
+            f"{quoted(np.unique(words).tolist())}."
+        )
+    y = np.empty(times.size, dtype=SURVIVAL)
+    y["event"], y["time"] = happened, times
+    note = (
+        f"{shown(event)} is the event where it is {shown(value)}: {int(happened.sum()):,} of "
+        f"{times.size:,} rows; the times {shown(time)} of the others are censored."
+    )
+    return TargetColumns(y, "survival", (time, event), values=(value,), notes=(note,))
+
+
+def _event_value(name: str, values: list[str]) -> str:
+    """Which of the values is the event; of a column named after censoring, it has to be said."""
+    is_clear = not name.casefold().startswith("cens")
+    if values == ["1", "2"] and is_clear:
+        return "2"
+    kinds = [_kind(value) for value in values]
+    if len(values) <= 2 and None not in kinds and kinds.count(True) == 1 and is_clear:
+        return values[kinds.index(True)]
+    if len(values) <= 2 and kinds.count(True) == 0 and None not in kinds:
+        raise InputError(f"{setting('event')}: {shown(name)} has no event, only {quoted(values)}.")
+    raise InputError(
+        f"{setting('event')}: {shown(name)} holds {quoted(values)}: say which value is the event, "
+        f"as in {setting('event', f'{name}={values[-1]}')}."
+    )
+
+
+def _kind(value: str) -> bool | None:
+    """Whether a word means that the event happened; None if it may mean anything."""
+    word = value.partition(":")[0].strip().casefold().replace(" ", "-")
+    return True if word in _EVENTS else False if word in _CENSORED else None

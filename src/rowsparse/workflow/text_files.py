@@ -1,4 +1,4 @@
-"""Text files: unpacked, decoded, cut into rows of cells, and how they are written."""
+"""Delimited text, CSV and TSV: unpacked, decoded, how it is written, and read by polars."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
-from rowsparse._files import UnreadableFileError, check_memory
+from rowsparse._files import UnreadableFileError, check_memory, fits_memory
 from rowsparse._text import counted
-from rowsparse.workflow.cells import GROUP_MARKS, is_grouped, looks_numeric
-from rowsparse.workflow.messages import InputError, quoted, shown
+from rowsparse.workflow.cells import (
+    GROUP_MARKS,
+    MISSING,
+    is_grouped,
+    looks_numeric,
+    panics_as_errors,
+    required,
+)
+from rowsparse.workflow.messages import InputError, quoted, setting, shown
 
 __all__ = [
     "Dialect",
@@ -29,9 +36,11 @@ __all__ = [
     "line_of",
     "name_columns",
     "numbered_rows",
+    "read_delimited",
     "sniff",
     "whole_bytes",
 ]
+
 
 _SEPARATORS = (",", ";", "\t", "|")
 _HEAD_BYTES, _STEP_BYTES = 1 << 16, 1 << 24
@@ -75,14 +84,11 @@ class Dialect:
         return not (self.n_comments or self.has_row_names or self.separator == " ")
 
 
-def sniff(path: Path, missing: Sequence[str] = ()) -> Dialect:
+def sniff(path: Path, missing: Sequence[str] = (), header_row: int | None = None) -> Dialect:
     """Separator, encoding and names of the columns, from the beginning of a file.
 
-    Parameters
-    ----------
-    path : Path
-    missing : sequence of str
-        Cells that stand for missing values, besides empty ones.
+    ``missing`` are cells that stand for missing values, besides empty ones. ``header_row``, counted
+    from 1, is the line with the names; by default the first that is neither blank nor a comment.
     """
     head = _head(path)
     if not head.strip():
@@ -92,22 +98,31 @@ def sniff(path: Path, missing: Sequence[str] = ()) -> Dialect:
         raise InputError(
             f"{shown(path.name)} is not a text file: give its format by its suffix, as in .parquet."
         )
-    dialect = _with_layout(path, Dialect(",", encoding), head)
+    dialect = _with_layout(path, Dialect(",", encoding), head, header_row)
     header, *rows = _first_rows(path, dialect)
     comma = _has_decimal_commas(dialect.separator, [cell.strip() for row in rows for cell in row])
-    names = name_columns(path, header)
+    names = name_columns(path.name, header)
     is_text = _guess(rows, len(names), comma, missing)
     return replace(dialect, decimal_comma=comma, header=names, is_text=is_text)
 
 
-def _with_layout(path: Path, dialect: Dialect, head: bytes) -> Dialect:
+def _with_layout(
+    path: Path, dialect: Dialect, head: bytes, header_row: int | None = None
+) -> Dialect:
     """The dialect with its separator, and what is unusual about header and rows."""
     text = head.decode(dialect.encoding, errors="replace").lstrip("\ufeff")
     lines = list(io.StringIO(text, newline=""))
     is_skipped = [line[0] == "#" or not line.strip() for line in lines]
     n_marked = is_skipped.index(False) if False in is_skipped else len(lines)
+    if header_row is not None:
+        n_marked = header_row - 1
+        if n_marked >= len(lines):
+            raise InputError(
+                f"{setting('header_row', header_row)}: {shown(path.name)} has no such line near "
+                "its beginning."
+            )
     found = _with_separator(path, replace(dialect, n_comments=n_marked), lines)
-    if n_marked:
+    if n_marked and header_row is None:
         above = _with_separator(path, replace(dialect, n_comments=n_marked - 1), lines)
         if _has_marked_header(path, above):
             found = above
@@ -199,19 +214,19 @@ def _separator(text: str) -> str:
     return mark if count else ""
 
 
-def name_columns(path: Path, header: list[str]) -> tuple[str, ...]:
+def name_columns(source: str, header: list[str]) -> tuple[str, ...]:
     """Names of the columns: those without one get a number, and none comes twice."""
     names = [cell.strip() for cell in header]
-    check_distinct(path, [name for name in names if name])
+    check_distinct(source, [name for name in names if name])
     return tuple(name or f"column {j + 1}" for j, name in enumerate(names))
 
 
-def check_distinct(path: Path, names: list[str]) -> None:
-    """Refuse a file with two columns of one name."""
+def check_distinct(source: str, names: list[str]) -> None:
+    """Refuse a table with two columns of one name."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise InputError(
-            f"{shown(path.name)} has several columns of the name {quoted(twice)}: rename them so "
+            f"{shown(source)} has several columns of the name {quoted(twice)}: rename them so "
             "that each name comes once."
         )
 
@@ -302,3 +317,111 @@ def whole_bytes(path: Path) -> bytes:
             check_memory(text.tell() + len(part))
             text.write(part)
     return text.getvalue()
+
+
+# ----------------------------------------------------------------------------------- read by polars
+# Bytes that one byte of gzip can unpack to, at most.
+_MOST_PACKED = 1032
+_ROWS_BETWEEN_CHECKS = 1000
+
+
+def read_delimited(
+    path: Path,
+    na_values: Sequence[str] = (),
+    as_text: bool = False,
+    header_row: int | None = None,
+) -> tuple[Any, Dialect, list[str]]:
+    """Read the cells of delimited text, under the names of the header and without blank lines.
+
+    With ``as_text`` all cells stay as they are written; otherwise columns hold text or floats.
+    Returns the frame of polars, how the file is written, and sentences on how it was read.
+    """
+    frame, dialect = _raw_table(
+        path, [] if as_text else [*MISSING, *na_values], as_text, header_row
+    )
+    notes = []
+    if header_row is None and dialect.n_comments:
+        lines = counted(dialect.n_comments, "line")
+        notes.append(f"Skipped: {lines} before the header, blank or beginning with '#'.")
+    if dialect.encoding == "cp1252":
+        notes.append("The file is not UTF-8: it was read as Windows-1252.")
+    return frame, dialect, notes
+
+
+def _raw_table(
+    path: Path, missing: list[str], as_text: bool, header_row: int | None = None
+) -> tuple[Any, Dialect]:
+    """The cells under the names of the header, without blank lines, and how they are written."""
+    polars = required("polars")
+    dialect = sniff(path, missing, header_row)
+    for encoding in dict.fromkeys((dialect.encoding, "cp1252")):
+        dialect = replace(dialect, encoding=encoding)
+        try:
+            frame = _cells(polars, path, dialect, missing, as_text)
+            break
+        except (polars.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
+            if "found more fields than defined" in str(error):
+                _blank_rows(path, dialect)  # names the line
+            if encoding != "utf-8" or "utf" not in str(error).lower():
+                raise InputError(f"{shown(path.name)} cannot be read: {_reason(error)}.") from None
+    if frame.width == len(dialect.header):
+        frame.columns = list(dialect.header)
+    if frame.height and dialect.is_plain and frame[frame.columns[-1]].null_count():
+        # Polars takes blank lines for rows, and fills rows that are too short.
+        blank = _blank_rows(path, dialect)
+        frame = frame.filter(~polars.int_range(frame.height).is_in(blank)) if blank else frame
+    return frame, dialect
+
+
+def _cells(polars: Any, path: Path, dialect: Dialect, missing: list[str], as_text: bool) -> Any:
+    """The cells as text, but columns whose first cells are numbers as floats.
+
+    If text turns up below the first rows of such a column, all cells are read as text.
+    """
+    source: Any = path
+    separator = dialect.separator
+    if not dialect.is_plain:
+        separator = "\t"
+        source = _rewritten(path, dialect)
+    elif dialect.encoding != "utf-8":
+        source = whole_bytes(path).decode(dialect.encoding, errors="replace").encode()
+    elif is_packed(path) and not fits_memory(_MOST_PACKED * path.stat().st_size):
+        source = whole_bytes(path)
+    options: dict[str, Any] = {
+        "separator": separator,
+        "null_values": missing,
+        "decimal_comma": dialect.decimal_comma,
+        "infer_schema_length": 0,
+    }
+    kinds = [polars.String if text else polars.Float64 for text in dialect.is_text]
+    with panics_as_errors():
+        if as_text:
+            return polars.read_csv(source, **options)
+        try:
+            return polars.read_csv(source, schema_overrides=kinds, **options)
+        except polars.exceptions.ComputeError:
+            return polars.read_csv(source, **options)
+
+
+def _rewritten(path: Path, dialect: Dialect) -> bytes:
+    """The rows with tabs between the cells, without comments and blank lines."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, delimiter="\t", lineterminator="\n")
+    errors = "strict" if dialect.encoding == "utf-8" else "replace"
+    for index, (_, cells) in enumerate(even_rows(path, dialect, errors=errors)):
+        if not is_blank(cells):
+            writer.writerow(cells)
+        if index % _ROWS_BETWEEN_CHECKS == 0:
+            check_memory(buffer.tell())
+    return buffer.getvalue().encode()
+
+
+def _blank_rows(path: Path, dialect: Dialect) -> list[int]:
+    """The rows of values, counted from 0, that come from blank lines."""
+    rows = islice(even_rows(path, dialect), 1, None)
+    return [row for row, (_, cells) in enumerate(rows) if is_blank(cells)]
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what polars says, without its advice."""
+    return str(error).partition("\n")[0].strip().rstrip(".:")

@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import fdtrc
+from scipy.stats import false_discovery_control, rankdata
 
-from rowsparse._arrays import Array, Index
-from rowsparse.solvers.filters.class_statistics import GroupStatistics, group_statistics, members
-from rowsparse.solvers.filters.correlation import explained_ratio, varying_targets
-from rowsparse.solvers.filters.univariate import (
-    GroupPair,
-    against_the_rest,
-    between_and_within,
-    label_comparisons,
-    scatter_ratio,
-    t_values,
-)
-from rowsparse.targets import encode_targets
+from rowsparse._arrays import Array, Index, Mask
+from rowsparse.targets import NUMERIC_TASKS, encode_targets
+from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.table import Table
 
 __all__ = [
     "CORRELATION",
     "DIFFERENCE",
     "FOLD_CHANGE",
+    "RANK_CORRELATION",
     "UnivariateTests",
-    "adjusted",
-    "has_linear_scale",
+    "amount_columns",
     "univariate",
 ]
 
 FOLD_CHANGE = "log2 fold change"
 DIFFERENCE = "standardised mean difference"
-CORRELATION = "correlation"
+CORRELATION, RANK_CORRELATION = "correlation", "rank correlation"
 # Rows that tell whether values are on a linear scale.
 _MOST_ROWS = 200
+# Columns of fewer different values are codes, such as those of a batch; a larger share of columns
+# with negative values, and a table holds no amounts.
+_FEW_VALUES, _NEGATIVE_SHARE = 10, 0.1
+# Numbers that are tested at once.
+_BLOCK = 2_000_000
+# Multiple of the rounding of a value that is no difference.
+_ROUNDING = 10 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
@@ -47,20 +48,28 @@ class UnivariateTests:
     Attributes
     ----------
     test : str
-        "F test", "t test" or "correlation test".
+        Such as "t test".
     effect_name : str
-        "log2 fold change", "standardised mean difference" or "correlation".
+        "log2 fold change", "standardised mean difference", "correlation" or "rank correlation".
     p, fdr : arrays of shape (n_features,)
         p-values, 1 for a constant feature, and the false discovery rates of Benjamini and Hochberg
-        (1995) over all features.
+        (1995) over all features; NaN for covariates.
     effects : array of shape (n_features,)
-        Positive if the feature is higher in the group.
+        Positive if the feature is higher in the group; NaN for a column without such an effect.
     groups : array of int of shape (n_features,)
         The class, label or target that the effect is largest for.
     group_names : tuple of str
         Names of the classes, labels or targets.
     n_targets : int
         How many labels or numbers each feature was tested against.
+    covariates : tuple of str
+        Columns that tests and effects are adjusted for.
+    unit : {"rows", "means", "clusters"}
+        What is independent: the rows; the means of groups of rows, in which the target is the same;
+        or groups in which it is not.
+    groups_column : str
+        The column with the groups, if there are any, and how many there are.
+    n_groups : int
     """
 
     test: str
@@ -71,10 +80,19 @@ class UnivariateTests:
     groups: Index
     group_names: tuple[str, ...]
     n_targets: int = 1
+    covariates: tuple[str, ...] = ()
+    unit: str = "rows"
+    groups_column: str = ""
+    n_groups: int = 0
+
+    @property
+    def n_tested(self) -> int:
+        """Number of features that were tested: all but the covariates."""
+        return int(np.sum(~np.isnan(self.p)))
 
     def threshold(self, rate: float = 0.05) -> float:
         """The p-value up to which features have at most that false discovery rate; NaN if none."""
-        return rate * self.count(rate) / self.p.size if self.count(rate) else np.nan
+        return rate * self.count(rate) / self.n_tested if self.count(rate) else np.nan
 
     def of(self, feature: int) -> dict[str, Any]:
         """The fields of :class:`rowsparse.workflow.results.RankedFeature` on one feature."""
@@ -90,154 +108,351 @@ class UnivariateTests:
         return int(np.sum(self.fdr <= rate))
 
 
-def univariate(table: Table) -> UnivariateTests | None:
+def univariate(
+    table: Table, adjusted: Sequence[int] = (), test: str = "t"
+) -> UnivariateTests | None:
     """Test each feature; None if there are too few samples for that.
 
-    For classes this is the F test of equal means (with two classes, the t test), for numbers the
-    test of the correlation. With several labels or numbers, each has its own test, and the smallest
-    p-value counts, times their number. The effect is a log2 fold change if the values are on a
-    linear scale, see :func:`has_linear_scale`, and otherwise a standardised mean difference: the
-    difference of the means over the standard deviation within the classes. With several classes,
-    each is compared with the rest, and the largest effect counts.
+    The test is the F test of a linear model of the feature: of the classes (with two, the t test),
+    or of a number (the test of the correlation), given the covariates. With several labels or
+    numbers, each has its own test, and the smallest p-value counts, times their number.
+
+    Rows that belong together are no independent samples. If the target is the same in all rows of a
+    group, the means of the groups are tested. Otherwise the variance of the coefficients is that
+    of the jackknife, which leaves one group out at a time (CR3 of Bell and McCaffrey 2002); for two
+    classes in each group this is the paired t test.
+
+    The effect is a log2 fold change if the values are amounts (see :func:`amount_columns`) or their
+    logarithms, and otherwise a standardised mean difference: the difference of the means over the
+    standard deviation within the classes. With several classes, each is compared with the rest,
+    and the largest effect counts. Effects are adjusted too; that of amounts is then standardised.
 
     Parameters
     ----------
     table : Table
+    adjusted : sequence of int
+        Columns that are covariates.
+    test : {"t", "welch", "rank"}
+        "welch" allows each class a variance of its own; "rank" tests the ranks in place of the
+        values (Conover and Iman 1981), for a number those of both.
 
     Returns
     -------
     UnivariateTests or None
     """
-    Y = encode_targets(table.y, table.task).Y
+    samples = _Samples.of(table, adjusted)
+    if test == "welch" and table.task in NUMERIC_TASKS:
+        raise InputError(
+            f"{setting('test', test)} is for classes and labels, but the target holds numbers: "
+            f"take {setting('test', 'rank')}, or leave it out."
+        )
+    if test == "welch" and samples.sizes.min() < 2:
+        raise InputError(
+            f"{setting('test', test)} needs two samples of each class: take "
+            f"{setting('test', 'rank')}, or leave it out."
+        )
+    if samples.degrees < 1:
+        return None
+    every = np.arange(len(table.names))
+    parts = []
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if table.task == "regression":
-            found = _numbers(table.X, Y)
-        elif table.task == "multilabel":
-            found = _labels(table.X, Y)
-        else:
-            found = _classes(table.X, Y)
-    if found is None:
-        return None
-    test, effect_name, p, effects, groups = found
+        for columns in _blocks(every, samples.n):
+            parts.append(_tested(samples, columns, test))
+    p, effects, groups = (np.concatenate(part) for part in zip(*parts, strict=True))
     p = np.where(np.isnan(p), 1.0, p)
-    names = table.target.classes or table.target.names
-    n_targets = 1 if table.task == "classification" else Y.shape[1]
-    return UnivariateTests(test, effect_name, p, adjusted(p), effects, groups, names, n_targets)
-
-
-def adjusted(p: Array) -> Array:
-    """False discovery rates of Benjamini and Hochberg: min over j >= i of p_(j) m / j.
-
-    Examples
-    --------
-    >>> adjusted(np.array([0.01, 0.04, 0.03])).round(3).tolist()
-    [0.03, 0.04, 0.04]
-    """
-    order = np.argsort(p, kind="stable")
-    rates = p[order] * p.size / np.arange(1, p.size + 1)
-    fdr = np.empty_like(p)
-    fdr[order] = np.minimum(np.minimum.accumulate(rates[::-1])[::-1], 1.0)
-    return fdr
-
-
-Found = tuple[str, str, Array, Array, Index]
-
-
-def _classes(X: Any, Y: Array) -> Found | None:
-    n, g = Y.shape
-    if n <= g:
-        return None
-    groups = group_statistics(X, members(Y), None)
-    scatter = between_and_within(groups)
-    p = fdtrc(g - 1, n - g, scatter_ratio(scatter) * (n - g) / (g - 1))
-    if g == 2:
-        # The second class against the first.
-        pairs = list(against_the_rest(groups))[1:]
-        test, first = "t test", 1
-    else:
-        pairs, (test, first) = list(against_the_rest(groups)), ("F test", 0)
-    folds = _fold_changes(X, groups)
-    if folds is not None:
-        effects, name = folds[first:], FOLD_CHANGE
-    else:
-        sd = np.sqrt(np.where(scatter.within > scatter.noise, scatter.within, 0.0) / (n - g))
-        effects, name = _standardised(np.array([pair.difference for pair in pairs]), sd), DIFFERENCE
-    return test, name, p, *_largest(effects, first)
-
-
-def _labels(X: Any, Y: Array) -> Found | None:
-    n = Y.shape[0]
-    pairs, labels, _ = label_comparisons(X, Y, None)
-    t = [t_values(pair, equal_var=True, ddof=1) for pair in pairs]
-    known = [one for one in t if one is not None]
-    if not known:
-        return None
-    every = np.array([fdtrc(1, n - 2, one**2) for one in known])
-    best = np.argmin(every, axis=0)
-    p = np.minimum(every.min(axis=0) * Y.shape[1], 1.0)
-    # Of a label that most samples have, the smaller side is that of those without it.
-    signs = [1.0 if np.sum(Y[:, j] > 0) * 2 <= n else -1.0 for j in labels]
-    effects = np.array([sign * _cohen(pair) for sign, pair in zip(signs, pairs, strict=True)])
-    return "t test", DIFFERENCE, p, effects[best, np.arange(best.size)], labels[best]
-
-
-def _numbers(X: Any, Y: Array) -> Found | None:
-    n = Y.shape[0]
-    targets = varying_targets(Y, None)
-    if n <= 2 or not targets.size:
-        return None
-    ratio, _ = explained_ratio(X, Y[:, targets], None)
-    every = fdtrc(1, n - 2, ratio * (n - 2))
-    best = np.argmin(every, axis=0)
-    p = np.minimum(every.min(axis=0) * Y.shape[1], 1.0)
-    at = (best, np.arange(best.size))
-    size = np.sqrt(1.0 / (1.0 + 1.0 / ratio[at]))
-    centred = Y[:, targets] - Y[:, targets].mean(axis=0)
-    # Centred, so that the columns of X need not be.
-    sign = np.sign(np.asarray((X.T @ (centred / np.abs(centred).max(axis=0))).T))
-    return "correlation test", CORRELATION, p, sign[at] * size, targets[best]
-
-
-def _cohen(pair: GroupPair) -> Array:
-    """Difference of two means over the standard deviation within the groups."""
-    scatter = pair.scatters
-    within = np.where(scatter.within > scatter.noise, scatter.within, 0.0)
-    return _standardised(pair.difference, np.sqrt(within / (sum(pair.size) - 2)))
-
-
-def _standardised(difference: Array, sd: Array) -> Array:
-    """0 where there is no difference, and infinite where nothing varies within the groups."""
-    return np.where(difference == 0, 0.0, difference / sd)
-
-
-def _largest(effects: Array, first: int) -> tuple[Array, Index]:
-    """Of effects in a row for each group, the largest of each feature, and its group."""
-    best = np.argmax(np.abs(np.nan_to_num(effects)), axis=0)
-    return effects[best, np.arange(best.size)], best + first
-
-
-def _fold_changes(X: Any, groups: GroupStatistics) -> Array | None:
-    """log2 of the mean of each class over that of the rest; None where that makes no sense."""
-    if not (groups.mean > 0).all() or not has_linear_scale(X):
-        return None
-    total = groups.weight @ groups.mean
-    rest = (total - groups.weight[:, None] * groups.mean) / (
-        groups.weight.sum() - groups.weight[:, None]
+    p[list(adjusted)] = np.nan
+    is_feature = ~np.isnan(p)
+    fdr = np.full(p.size, np.nan)
+    fdr[is_feature] = false_discovery_control(p[is_feature])
+    return UnivariateTests(
+        samples.test_name(test),
+        samples.effect_name(test),
+        p,
+        fdr,
+        effects,
+        groups,
+        table.target.classes or table.target.names,
+        1 if table.task == "classification" else samples.Y.shape[1],
+        tuple(dict.fromkeys(table.origin(j) for j in adjusted)),
+        samples.unit,
+        str(table.reading.groups_column) if samples.unit != "rows" else "",
+        table.n_groups,
     )
-    return np.asarray(np.log2(groups.mean / rest)) if (rest > 0).all() else None
 
 
-def has_linear_scale(X: Any) -> bool:
-    """Whether values look like amounts that were not transformed, so that they can be divided.
+def _blocks(columns: Index, n: int) -> Iterator[Index]:
+    """As many columns at once as memory should hold."""
+    width = max(_BLOCK // n, 1)
+    for start in range(0, columns.size, width):
+        yield columns[start : start + width]
 
-    None is negative, no column holds 0 and 1 only, and the 99 % quantile is above 100, or the
-    range is above 50 and three quarters of the values are positive. Logarithms and standardised
-    values are none. The first rule rejects most, the last is that of GEO2R.
+
+# ------------------------------------------------------------------------------------ the samples
+@dataclass(frozen=True)
+class _Samples:
+    """What is tested: rows, or means of groups of rows.
+
+    ``Y`` has a column for each class, label or number; ``Z`` has the covariates; ``clusters`` are
+    groups of dependent rows.
+    """
+
+    X: Any
+    Y: Array
+    Z: Array
+    task: str
+    unit: str
+    clusters: Index | None = None
+    logged: Mask = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    @classmethod
+    def of(cls, table: Table, adjusted: Sequence[int]) -> _Samples:
+        """Those of a table."""
+        X, Y = table.X, encode_targets(table.y, table.task).Y
+        Z = _dense(X, np.array(adjusted, dtype=np.intp))
+        clusters, unit = table.sample_groups, "rows"
+        if clusters is not None:
+            first = np.unique(clusters, return_index=True)[1]
+            unit = "clusters"
+            if np.array_equal(Y, Y[first][clusters]):
+                n = clusters.size
+                sums = sp.csr_array((np.ones(n), (clusters, np.arange(n))))
+                mean = sp.diags_array(1.0 / np.bincount(clusters)) @ sums
+                X, Y, Z, clusters, unit = mean @ X, Y[first], mean @ Z, None, "means"
+        return cls(X, Y, Z, table.task, unit, clusters, table.logged)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.Y.shape[0])
+
+    @property
+    def sizes(self) -> Index:
+        """Sizes of the classes, or of each label and its opposite."""
+        ones = np.asarray(self.Y.sum(axis=0), dtype=np.intp)
+        return ones if self.task == "classification" else np.concatenate([ones, self.n - ones])
+
+    @cached_property
+    def nuisance(self) -> Array:
+        """An orthonormal basis of the covariates, centred."""
+        return _basis(self.Z - self.Z.mean(axis=0))
+
+    def residual(self, values: Array) -> Array:
+        """What the mean and the covariates leave of some columns."""
+        centred = values - values.mean(axis=0)
+        return np.asarray(centred - self.nuisance @ (self.nuisance.T @ centred))
+
+    @cached_property
+    def hypotheses(self) -> list[Array]:
+        """Columns that are tested together: all classes, or each label or number."""
+        if self.task == "classification":
+            return [self.Y[:, 1:]]
+        varying = np.flatnonzero(np.ptp(self.Y, axis=0) > 0)
+        return [self.Y[:, [j]] for j in varying.tolist()]
+
+    @cached_property
+    def contrasts(self) -> Index:
+        """The columns of Y that have an effect: the second of two classes, or all that vary."""
+        if self.task == "classification":
+            return np.arange(self.Y.shape[1] == 2, self.Y.shape[1])
+        return np.flatnonzero(np.ptp(self.Y, axis=0) > 0)
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom that are left of the samples, or of the groups."""
+        if not self.hypotheses:
+            return 0
+        q = self.hypotheses[0].shape[1]
+        left = self.n - 1 - self.nuisance.shape[1] - q
+        return left if self.clusters is None else min(left, int(self.clusters.max()) + 1 - q)
+
+    @cached_property
+    def amounts(self) -> Mask | None:
+        """The columns of amounts, which have fold changes; None if there are none."""
+        has_folds = self.task == "classification" and not self.Z.shape[1]
+        return amount_columns(self.X) if has_folds and not self.logged.any() else None
+
+    def effect_name(self, test: str) -> str:
+        """What the effects are."""
+        if self.task in NUMERIC_TASKS:
+            return RANK_CORRELATION if test == "rank" else CORRELATION
+        return FOLD_CHANGE if self.logged.any() or self.amounts is not None else DIFFERENCE
+
+    def test_name(self, test: str) -> str:
+        """What the test is called."""
+        name = "correlation test"
+        if self.task not in NUMERIC_TASKS:
+            several = self.task == "classification" and self.Y.shape[1] > 2
+            name = f"{'F' if several else 't'} test"
+        name = {"t": name, "welch": f"Welch {name}", "rank": f"rank {name}"}[test]
+        return f"partial {name}" if self.Z.shape[1] else name
+
+
+def _dense(X: Any, columns: Index) -> Array:
+    part = X[:, columns]
+    return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
+
+
+def _basis(centred: Array) -> Array:
+    """An orthonormal basis of some columns."""
+    scale = np.linalg.norm(centred, axis=0)
+    left, size, _ = np.linalg.svd(centred[:, scale > 0] / scale[scale > 0], full_matrices=False)
+    return np.asarray(left[:, size > 1e-10 * size.max(initial=0.0)])
+
+
+# -------------------------------------------------------------------------------------- the tests
+def _tested(samples: _Samples, columns: Index, test: str) -> tuple[Array, Array, Index]:
+    """p-values of some columns, their effects, and what these are largest for."""
+    values = _dense(samples.X, columns)
+    tested = rankdata(values, axis=0) if test == "rank" else values
+    residual, noise = samples.residual(tested), _noise(tested)
+    every, correlations = [], []
+    for targets in samples.hypotheses:
+        if test == "rank" and samples.task in NUMERIC_TASKS:
+            targets = rankdata(targets, axis=0)
+        if samples.clusters is not None:
+            p = _by_jackknife(samples, samples.clusters, targets, residual, noise)
+        elif test == "welch" and samples.Z.shape[1]:
+            p = _by_jackknife(samples, np.arange(samples.n), targets, residual, noise)
+        elif test == "welch":
+            p = _welch(samples, targets, tested, noise)
+        else:
+            p = _partial_f(samples, targets, residual, noise)
+        every.append(p)
+        if samples.task in NUMERIC_TASKS:
+            correlations.append(_correlation(samples, targets, residual, noise))
+    p, best = np.array(every), np.argmin(every, axis=0)
+    at = (best, np.arange(columns.size))
+    if samples.task in NUMERIC_TASKS:
+        return _for_all(p[at], samples), np.array(correlations)[at], samples.contrasts[best]
+    effects = _effects(samples, columns, values)
+    if samples.task == "classification":
+        best = np.argmax(np.abs(np.nan_to_num(effects)), axis=0)
+        at = (best, np.arange(columns.size))
+    return _for_all(p.min(axis=0), samples), effects[at], samples.contrasts[best]
+
+
+def _for_all(p: Array, samples: _Samples) -> Array:
+    """The smallest p-value of several targets, times their number."""
+    return p if samples.task == "classification" else np.minimum(p * samples.Y.shape[1], 1.0)
+
+
+def _noise(values: Array) -> Array:
+    """Differences of each column up to which rounding explains them."""
+    return np.asarray(_ROUNDING * np.abs(values).max(axis=0, initial=0.0))
+
+
+def _parts(samples: _Samples, targets: Array, residual: Array, noise: Array) -> tuple[Array, Array]:
+    """Squares that the targets explain and do not; 0 where they are rounding."""
+    basis = _basis(samples.residual(targets))
+    explained = basis.T @ residual
+    left = residual - basis @ explained
+    least = residual.shape[0] * noise**2
+    between, within = (np.einsum("ij,ij->j", part, part) for part in (explained, left))
+    return np.where(between > least, between, 0.0), np.where(within > least, within, 0.0)
+
+
+def _partial_f(samples: _Samples, targets: Array, residual: Array, noise: Array) -> Array:
+    """The F test of the targets, given the covariates."""
+    between, within = _parts(samples, targets, residual, noise)
+    q = targets.shape[1]
+    left = samples.n - 1 - samples.nuisance.shape[1] - q
+    return np.asarray(fdtrc(q, left, between / within * left / q))
+
+
+def _correlation(samples: _Samples, targets: Array, residual: Array, noise: Array) -> Array:
+    """The partial correlation with one target."""
+    between, within = _parts(samples, targets, residual, noise)
+    share = np.where(between > 0, between / (between + within), 0.0)
+    return np.asarray(np.sign(samples.residual(targets)[:, 0] @ residual) * np.sqrt(share))
+
+
+def _welch(samples: _Samples, targets: Array, values: Array, noise: Array) -> Array:
+    """Welch's test of equal means (1951); with two classes, his t test."""
+    classes = samples.Y if samples.task == "classification" else np.hstack([1 - targets, targets])
+    g, sizes = classes.shape[1], classes.sum(axis=0)[:, None]
+    mean = classes.T @ values / sizes
+    variance = np.array([values[is_one].var(axis=0, ddof=1) for is_one in (classes > 0).T])
+    weight = sizes / np.maximum(variance, noise**2)
+    total = weight.sum(axis=0)
+    between = np.sum(weight * (mean - (weight * mean).sum(axis=0) / total) ** 2, axis=0) / (g - 1)
+    spread = np.sum((1 - weight / total) ** 2 / (sizes - 1), axis=0)
+    ratio = between / (1 + 2 * (g - 2) / (g**2 - 1) * spread)
+    return np.asarray(fdtrc(g - 1, (g**2 - 1) / (3 * spread), ratio))
+
+
+def _by_jackknife(
+    samples: _Samples, clusters: Index, targets: Array, residual: Array, noise: Array
+) -> Array:
+    """The Wald test with the variance of coefficients when a group is left out at a time."""
+    fixed = np.column_stack([np.ones(samples.n), np.sqrt(samples.n) * samples.nuisance])
+    goal = samples.residual(targets)
+    goal = goal / np.maximum(goal.std(axis=0), 1e-300)
+    design = np.hstack([goal, fixed])
+    q, n_groups = goal.shape[1], int(clusters.max()) + 1
+    square, product = design.T @ design, design.T @ residual
+    found = (np.linalg.pinv(square, hermitian=True) @ product)[:q]
+    variance = np.zeros((residual.shape[1], q, q))
+    order = np.argsort(clusters, kind="stable")
+    for rows in np.split(order, np.cumsum(np.bincount(clusters))[:-1]):
+        part = design[rows]
+        inverse = np.linalg.pinv(square - part.T @ part, hermitian=True)
+        change = (inverse @ (product - part.T @ residual[rows]))[:q] - found
+        variance += np.einsum("ij,kj->jik", change, change)
+    variance *= (n_groups - 1) / n_groups
+    variance += np.einsum("j,ik->jik", noise**2 + 1e-300, np.eye(q))
+    wald = np.einsum("ij,ji->j", found, np.linalg.solve(variance, found.T[:, :, None])[:, :, 0])
+    return np.asarray(fdtrc(q, n_groups - q, wald * (n_groups - q) / (q * (n_groups - 1))))
+
+
+# ------------------------------------------------------------------------------------ the effects
+def _effects(samples: _Samples, columns: Index, values: Array) -> Array:
+    """Effects of some columns, a row for each contrast."""
+    if samples.amounts is not None:
+        folds = _fold_changes(samples.Y, values)[samples.contrasts]
+        return np.where(samples.amounts[columns], folds, np.nan)
+    residual, noise = samples.residual(values), _noise(values)
+    rows = []
+    for at, j in enumerate(samples.contrasts.tolist()):
+        goal = samples.residual(samples.Y[:, [j]])[:, 0]
+        difference = goal @ residual / (goal @ goal)
+        if samples.logged.any():
+            rows.append(np.where(samples.logged[columns], difference, np.nan))
+            continue
+        targets = samples.hypotheses[0 if samples.task == "classification" else at]
+        _, within = _parts(samples, targets, residual, noise)
+        left = samples.n - 1 - samples.nuisance.shape[1] - targets.shape[1]
+        is_none = np.abs(difference) <= noise
+        rows.append(np.where(is_none, 0.0, difference / np.sqrt(within / left)))
+    return np.array(rows)
+
+
+def _fold_changes(Y: Array, values: Array) -> Array:
+    """log2 of the mean of each class over that of the rest; 0 where both are 0."""
+    sizes = Y.sum(axis=0)[:, None]
+    sums = Y.T @ values
+    mean = sums / sizes
+    rest = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)
+    return np.where((mean == 0) & (rest == 0), 0.0, np.log2(mean) - np.log2(rest))
+
+
+def amount_columns(X: Any) -> Mask | None:
+    """The columns without negative values, if those of a table are amounts; None if not.
+
+    Amounts were not transformed, so that they can be divided: few columns have negative values, and
+    the 99 % quantile is above 100, or the range is above 50 and three quarters of the values are
+    positive. Logarithms and standardised values are none. The last rule is that of GEO2R. Columns
+    of few different values, such as those of a batch or a sex, say nothing about the others.
     """
     rows = np.unique(np.linspace(0, X.shape[0] - 1, _MOST_ROWS).astype(int))
     part = X[rows].toarray() if sp.issparse(X) else np.asarray(X[rows])
-    smallest = float(X.min())
-    if smallest < 0 or np.all((part == 0) | (part == 1), axis=0).any():
-        return False
-    low, high = np.quantile(part, (0.25, 0.99)).tolist()
-    return bool(high > 100 or (float(X.max()) - smallest > 50 and low > 0))
+    lowest = X.min(axis=0)
+    is_positive = np.asarray(lowest.toarray() if sp.issparse(lowest) else lowest).ravel() >= 0
+    ordered = np.sort(part, axis=0)
+    n_values = 1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)
+    measured = n_values >= min(_FEW_VALUES, part.shape[0])
+    if not measured.any() or np.mean(~is_positive[measured]) > _NEGATIVE_SHARE:
+        return None
+    kept = part[:, measured & is_positive]
+    low, high = np.quantile(kept, (0.25, 0.99)).tolist()
+    is_wide = float(kept.max() - kept.min()) > 50 and low > 0
+    return is_positive if high > 100 or is_wide else None

@@ -1,37 +1,47 @@
-"""Files with the results: features, comparison, path, predictions as CSV or Excel, and JSON."""
+"""Files with the results: tables as CSV or Excel, JSON, and the reduced table as it was read."""
 
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import math
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, is_dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from rowsparse._files import write_whole
 from rowsparse.evaluation import Record
-from rowsparse.workflow.cells import looks_numeric
-from rowsparse.workflow.excel import write_excel
+from rowsparse.workflow.cells import looks_numeric, required
+from rowsparse.workflow.loading import Loaded, format_of, load, load_joined
+from rowsparse.workflow.messages import InputError, shown
 from rowsparse.workflow.model import MODEL_FILE, SavedModel
-from rowsparse.workflow.new_table import NewTable
 from rowsparse.workflow.results import (
+    Alternatives,
     ComparisonResult,
     HoldoutScore,
     PathResult,
     SelectionResult,
+    SurvivalScore,
 )
+from rowsparse.workflow.settings import ReadingSettings
+from rowsparse.workflow.table import Table
+from rowsparse.workflow.text_files import sniff
 
 __all__ = [
     "applied_text",
+    "write_columns",
     "write_comparison",
+    "write_excel",
     "write_path",
     "write_predictions",
+    "write_reduced",
     "write_selection",
     "write_text",
 ]
@@ -54,14 +64,17 @@ def write_text(path: Path, text: str) -> None:
 def write_selection(out: Path, result: SelectionResult, kind: str = "csv") -> list[Path]:
     """Write features.csv, with a row for each feature, result.json, and the model if there is one.
 
-    The model is for :class:`rowsparse.workflow.model.SavedModel`.
+    The model is for :class:`rowsparse.workflow.model.SavedModel`. With a list of choices,
+    alternatives.csv has a row for each feature of some choice.
     """
     header = ["rank", "feature", "column", "score", "selected_in"]
     header += ["selected_in_low", "selected_in_high", "speaks_for", "forced"]
     tests = result.tests
     header += ["p_value", "fdr", "effect", "effect_is", "effect_in"] if tests else []
+    near = result.alternatives
+    header += _LISTED if near else []
     width = max((len(feature.coefficients) for feature in result.features), default=0)
-    names = result.data.classes if len(result.data.classes) == width else result.data.targets
+    names = result.data.outputs
     has_names = len(names) == width
     header += [f"coefficient of {name}" for name in names] if has_names else []
     rows = []
@@ -72,67 +85,135 @@ def write_selection(out: Path, result: SelectionResult, kind: str = "csv") -> li
         if tests:
             row += [feature.p_value, feature.fdr, feature.effect]
             row += [tests.effect_name, feature.effect_in]
+        row += _listed(near, feature.index) if near else []
         rows.append([*row, *feature.coefficients] if has_names else row)
-    proof = result.certificate
-    record = {
-        "method": result.method,
-        "reference": result.method_reference,
-        "k": result.k,
-        "n_columns": len(result.features),
-        "k_was_chosen": result.k_was_chosen,
-        "features": [asdict(feature) for feature in result.features],
-        "covariates": [asdict(feature) for feature in result.covariates],
-        "covariate_score": result.covariate_score,
-        "objective": result.objective,
-        "lower_bound": proof and proof.lower_bound,
-        "gap": proof and proof.gap,
-        "status": proof and proof.status,
-        "nodes": proof and proof.n_nodes,
-        "converged": result.converged,
-        "metric": result.metric,
-        "score": result.score,
-        "score_sd": result.score_sd,
-        "baseline_score": result.baseline_score,
-        "chance_score": result.chance_score,
-        "verdict": result.verdict and asdict(result.verdict),
-        "n_forced": result.n_forced,
-        "stability": result.stability,
-        "holdout": result.holdout and asdict(result.holdout),
-        "curve": result.curve and asdict(result.curve),
-        "confusion": result.confusion and asdict(result.confusion),
-        "class_scores": [asdict(one) for one in result.class_scores],
-        "tests": tests
-        and {
-            "test": tests.test,
-            "effect_is": tests.effect_name,
-            "n_features": tests.p.size,
-            "n_with_fdr_of_5_percent": tests.count(),
-        },
-        "alternatives": {
-            feature.name: [asdict(other) for other in others]
-            for feature, others in zip(result.features, result.alternatives, strict=True)
-        },
-    }
-    written = [_table(out / f"features.{kind}", header, rows), _json(out, result, record)]
+    written = [_table(out / f"features.{kind}", header, rows), _json(out, result, _record(result))]
+    if near:
+        heads = ["feature", *_LISTED, "cost_with", "cost_with_is", "copies", "forced"]
+        lines = [
+            [
+                one.name,
+                *_listed(near, one.columns[0]),
+                one.cost_with,
+                _is(one.cost_with_exact),
+                json.dumps(one.copies, ensure_ascii=False),
+                "yes" if one.is_forced else "no",
+            ]
+            for one in near.features
+        ]
+        written.append(_table(out / f"alternatives.{kind}", heads, lines))
     if result.model is not None:
         written.append(out / MODEL_FILE)
         write_text(written[-1], result.model.to_json())
     return written
 
 
-def write_predictions(out: Path, model: SavedModel, table: NewTable, kind: str = "csv") -> Path:
-    """Write predictions.csv: the identifiers of the rows, and a column for each target."""
-    predicted = np.atleast_2d(model.predict(table).T).T
-    identifiers = model.identifiers_in(table)
-    columns = table.as_written(identifiers)
-    header = [*identifiers, *(f"predicted {name}" for name in model.targets)]
-    rows = zip(*columns, *predicted.T.tolist(), strict=True)
-    return _table(out / f"predictions.{kind}", header, rows)
+def _record(result: SelectionResult) -> dict[str, Any]:
+    """What result.json says of a selection: all but what only the report shows."""
+    proof, tests, near = result.certificate, result.tests, result.alternatives
+    return {name: getattr(result, name) for name in _AS_THEY_ARE} | {
+        "reference": result.method_reference,
+        "n_columns": len(result.features),
+        "lower_bound": proof and proof.lower_bound,
+        "gap": proof and proof.gap,
+        "status": proof and proof.status,
+        "nodes": proof and proof.n_nodes,
+        "survival": result.survival and _survival(result.survival),
+        "tests": tests
+        and {
+            "test": tests.test,
+            "effect_is": tests.effect_name,
+            "adjusted_for": tests.covariates,
+            "unit": tests.unit,
+            "n_groups": tests.n_groups,
+            "n_features": tests.n_tested,
+            "n_with_fdr_of_5_percent": tests.count(),
+        },
+        "alternatives": near and _list_record(near),
+        "closest_left_out": {
+            feature.name: others
+            for feature, others in zip(result.features, result.closest, strict=True)
+        },
+    }
 
 
-def applied_text(
-    model: SavedModel, table: NewTable, path: Path, holdout: HoldoutScore | None
-) -> str:
+# Fields of a result that are keys of result.json.
+_AS_THEY_ARE = (
+    *("method", "k", "k_was_chosen", "n_forced", "features", "covariates", "objective"),
+    *("converged", "metric", "score", "score_sd", "baseline_score", "chance_score"),
+    *("covariate_score", "verdict", "stability", "holdout", "curve", "confusion"),
+    *("class_scores", "number_scores"),
+)
+# What features.csv says of a feature with a list of choices.
+_LISTED = ["in_choices", "share_of_choices", "cost_without", "cost_without_is"]
+
+
+def _listed(near: Alternatives, column: int) -> list[Any]:
+    one = near.of(column)
+    if one is None:
+        return [""] * len(_LISTED)
+    return [one.verdict, one.share, one.cost_without, _is(one.cost_without_exact)]
+
+
+def _is(exact: bool) -> str:
+    return "exact" if exact else "at least"
+
+
+def _list_record(near: Alternatives) -> dict[str, Any]:
+    """The list of choices, each by the names of its features."""
+    names = [one.name for one in near.features]
+    record = asdict(near)
+    record["indispensable"] = [one.name for one in near.indispensable]
+    record["choices"] = [[names[j] for j in choice] for choice in near.choices]
+    return record
+
+
+def _survival(found: SurvivalScore) -> dict[str, Any]:
+    """The halves of the held-out samples, the one with the higher risk first."""
+    return {
+        "log_rank_p": found.p_value,
+        "halves": [
+            {
+                "n_samples": int(curve.at_risk[0]),
+                "n_events": curve.n_events,
+                "median": curve.median,
+                "times": curve.times,
+                "survival": curve.survival,
+                "at_risk": curve.at_risk,
+            }
+            for curve in found.halves
+        ],
+    }
+
+
+def write_predictions(out: Path, model: SavedModel, table: Loaded, kind: str = "csv") -> Path:
+    """Write predictions.csv with a row for each row of the table.
+
+    It has the identifiers, or the number of the row; the targets, if the table has them; a
+    prediction of each; and of classes and labels probabilities or decision values, of two classes
+    the decision value of the second.
+    """
+    said = model.predictions(table)
+    columns: dict[str, list[Any]] = {}
+    keys = model.identifiers_in(table)
+    known = [name for name in model.targets if name in set(table.target_names)]
+    columns |= dict(zip([*keys, *known], table.as_written([*keys, *known]), strict=True))
+    if not keys:
+        columns = {"row": list(range(1, table.n_rows + 1))} | columns
+    answers = np.atleast_2d(np.asarray(said.answers).T)
+    for name, values in zip(model.outputs, answers, strict=True):
+        columns[f"predicted {name}"] = values.tolist()
+    if said.values is not None:
+        what = "probability" if said.are_probabilities else "decision value"
+        names = model.targets if said.classes is None else said.classes.tolist()
+        for at, (name, values) in enumerate(zip(names, said.values.T, strict=True)):
+            if said.are_probabilities or len(names) != 2 or at or said.classes is None:
+                columns[f"{what} of {name}"] = values.tolist()
+    rows = zip(*columns.values(), strict=True)
+    return _table(out / f"predictions.{kind}", list(columns), rows)
+
+
+def applied_text(model: SavedModel, table: Loaded, path: Path, holdout: HoldoutScore | None) -> str:
     """What a model made of another table, as JSON; with the predictions, if they were asked for."""
     is_prediction = path.stem == "predictions"
     record = {
@@ -144,7 +225,7 @@ def applied_text(
         "file": path,
         "targets": model.targets,
         "predictions": model.predict(table) if is_prediction else None,
-        "holdout": holdout and asdict(holdout),
+        "holdout": holdout,
     }
     return _json_text(record)
 
@@ -160,7 +241,7 @@ def write_comparison(out: Path, result: ComparisonResult, kind: str = "csv") -> 
         "judge": curve.estimators[0],
         "baseline_score": result.baseline_score,
         "chance_score": result.chance_score,
-        "verdict": result.verdict and asdict(result.verdict),
+        "verdict": result.verdict,
         "results": [
             {
                 "method": name,
@@ -193,8 +274,8 @@ def write_path(out: Path, result: PathResult, kind: str = "csv") -> list[Path]:
     ]
     header = ["k", "objective", curve.metric, f"{curve.metric}_sd", "features"]
     record = {
-        "curve": asdict(curve),
-        "verdict": result.verdict and asdict(result.verdict),
+        "curve": curve,
+        "verdict": result.verdict,
         "objectives": result.objectives,
         "supports": named,
     }
@@ -249,6 +330,8 @@ def _plain(value: Any) -> Any:
     """The value in types that JSON has; NaN and infinity become None."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
     if isinstance(value, list | tuple | set):
@@ -262,3 +345,129 @@ def _plain(value: Any) -> Any:
 
 def _is_nan(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+# -------------------------------------------------------------------------------- the reduced table
+def write_reduced(
+    out: Path, table: Table, result: SelectionResult, kind: str | None = None
+) -> Path:
+    """Write the targets, the identifiers and the selected columns as they are in the input."""
+    chosen = {table.origin(feature.index) for feature in (*result.features, *result.covariates)}
+    wanted = {*chosen, *table.target.names, *table.identifiers}
+    return write_columns(out, table.path, wanted, table.reading, kind)
+
+
+def write_columns(
+    out: Path,
+    table: Path,
+    wanted: set[str],
+    reading: ReadingSettings | None = None,
+    form: str | None = None,
+) -> Path:
+    """Write some columns of a file as they are there, to a file "reduced" in the folder.
+
+    Names that the table does not have are ignored; columns beside a matrix X, which may be targets,
+    are kept in any case. A table that is transposed, or joined with labels, gets a row for each
+    sample. A table of columns is written as ``form`` says, "csv" or "xlsx"; by default, and arrays
+    always, in their own format.
+    """
+    kind = format_of(table)
+    if kind in ("npz", "mat", "h5ad"):
+        suffix, write = table.suffix, _array_writer(kind, table, wanted)
+    else:
+        suffix, write = _frame_writer(kind, table, wanted, reading or ReadingSettings(), form)
+    path = out / f"reduced{suffix}"
+    write_whole(path, write)
+    return path
+
+
+def _frame_writer(
+    kind: str, table: Path, wanted: set[str], reading: ReadingSettings, form: str | None
+) -> tuple[str, Callable[[Path], Any]]:
+    """The suffix of the file, and what writes it."""
+    as_it_is = form is None and kind in ("csv", "tsv")
+    if form is None and kind == "parquet" and not (reading.transpose or reading.labels):
+        # Types such as categories are kept by polars itself only.
+        frame = required("polars").read_parquet(table)
+    else:
+        frame = load_joined(table, reading, as_text=as_it_is, with_target=False).frame
+    part = frame.select([name for name in frame.columns if name in wanted])
+    form = form or ("xlsx" if kind == "excel" else kind)
+    if form == "xlsx":
+        return ".xlsx", lambda path: write_excel(path, part.columns, part.iter_rows())
+    if form in ("parquet", "arrow"):
+        return table.suffix, part.write_parquet if form == "parquet" else part.write_ipc
+    separator = sniff(table, header_row=reading.header_row).separator if as_it_is else ","
+    data, suffix = part.write_csv(separator=separator).encode(), ".csv"
+    if as_it_is:
+        suffix = table.suffix
+        if suffix.lower() == ".gz":
+            data, suffix = gzip.compress(data, mtime=0), "".join(table.suffixes[-2:])
+    return suffix, lambda path: path.write_bytes(data)
+
+
+def _array_writer(kind: str, table: Path, wanted: set[str]) -> Callable[[Path], Any]:
+    """What writes the columns of a matrix, and all columns beside it."""
+    loaded = load(table, with_target=False)
+    columns = [j for j, name in enumerate(loaded.features) if name in wanted]
+    if kind == "h5ad":
+        return required("anndata").read_h5ad(table)[:, columns].copy().write_h5ad
+    part = loaded.matrix[:, columns]
+    names = np.array([loaded.features[j] for j in columns], dtype=str)
+    X = part.toarray() if sp.issparse(part) else part
+    arrays = {"X": X, "feature_names": names}
+    labels = list(loaded.labels.values())
+    if kind == "npz":
+        arrays |= (
+            {"y": labels[0] if len(labels) == 1 else np.column_stack(labels)} if labels else {}
+        )
+        return lambda path: np.savez_compressed(path, **arrays)
+    from scipy.io import savemat
+
+    arrays["feature_names"] = names.astype(object)
+    arrays |= {"Y": np.column_stack(labels)} if labels else {}
+    return lambda path: savemat(path, arrays, do_compression=True)
+
+
+# -------------------------------------------------------------------------------------------- Excel
+# What a sheet of Excel, and a cell, can hold.
+_MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
+
+
+def write_excel(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a workbook of one sheet; text stays text, also if it looks like a formula or a number.
+
+    Parameters
+    ----------
+    path : Path
+    header : sequence of str
+    rows : iterable of sequences
+        Numbers, text or booleans; None and NaN are empty cells.
+    """
+    xlsxwriter = required("xlsxwriter")
+    cells = [list(header), *map(list, rows)]
+    if len(cells) > _MOST_ROWS or len(header) > _MOST_COLUMNS:
+        raise InputError(
+            f"A sheet of Excel holds {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} columns, fewer than "
+            f"the {len(cells):,} and {len(header):,} of {shown(path.name)}."
+        )
+    with xlsxwriter.Workbook(str(path)) as workbook:
+        sheet = workbook.add_worksheet()
+        sheet.freeze_panes(1, 0)
+        for i, row in enumerate(cells):
+            for j, value in enumerate(row):
+                _write_cell(sheet, i, j, value)
+
+
+def _write_cell(sheet: Any, i: int, j: int, value: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool):
+        sheet.write_boolean(i, j, value)
+    elif isinstance(value, int | float):
+        if math.isfinite(value):
+            sheet.write_number(i, j, value)
+    else:
+        # Names may hold lone surrogates, which UTF-8 cannot encode.
+        text = str(value).encode("utf-8", errors="backslashreplace").decode()
+        sheet.write_string(i, j, text[:_LONGEST_TEXT])

@@ -1,7 +1,5 @@
 """Arrays of other libraries: the answer of NumPy, from X where it is."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -13,10 +11,10 @@ import pytest
 from rowsparse import FStatistic, ReliefF, StabilitySelection, TopK, TopKCV
 from rowsparse._arrays import to_host
 from rowsparse.design import make_design
-from rowsparse.selectors.base.device import as_floats, is_foreign
-from rowsparse.solvers.subset.exchange import grow
-from rowsparse.solvers.subset.gram import GramProblem
-from rowsparse.solvers.subset.support import SupportState
+from rowsparse.selectors.base.source import as_floats, is_foreign
+from rowsparse.solvers.filters import class_statistics
+from rowsparse.solvers.search.gram import GramProblem
+from rowsparse.solvers.search.gram_state import GramState
 
 from ..cases import all_selectors
 
@@ -43,20 +41,30 @@ def assert_same_fit(made, expected, rtol=1e-6):
         np.testing.assert_allclose(made.coef_, expected.coef_, rtol=rtol, atol=rtol)
 
 
-def test_the_selectors_meant_are_among_them():
-    meant = {"TopK", "RFS", "LpInf", "NmAPG", "CDLSR", "RPFS", "MTFS", "RidgeRanking"}
-    assert meant | {"FStatistic", "FisherScore", "TTest"} <= set(ON_DEVICE)
+LIBRARIES = ["strict", *(pytest.param(name, marks=pytest.mark.gpu) for name in ("torch", "cupy"))]
 
 
+def held_by(library, *arrays):
+    """The arrays in this library; those of PyTorch and CuPy on a GPU."""
+    if library == "strict":
+        return [strict.asarray(array) for array in arrays]
+    if library == "cupy":
+        return [pytest.importorskip("cupy").asarray(array) for array in arrays]
+    return [pytest.importorskip("torch").asarray(array, device="cuda") for array in arrays]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", ON_DEVICE)
-def test_the_answer_is_that_of_numpy(name):
+def test_the_answer_is_that_of_numpy(name, library):
     X, y = sample()
     expected = ON_DEVICE[name]().fit(X, y)
-    held = strict.asarray(X)
-    made = ON_DEVICE[name]().fit(held, y)
-    assert_same_fit(made, expected)
+    held, labels = held_by(library, X, y)
+    for targets in (y, labels):
+        made = ON_DEVICE[name]().fit(held, targets)
+        assert_same_fit(made, expected)
     reduced = made.transform(held)
     assert type(reduced) is type(held)
+    assert reduced.device == held.device
     np.testing.assert_array_equal(to_host(reduced), expected.transform(X))
     restored = to_host(made.inverse_transform(reduced))
     np.testing.assert_array_equal(restored, expected.inverse_transform(expected.transform(X)))
@@ -87,15 +95,18 @@ def test_under_the_global_switch_of_scikit_learn():
     assert done.stdout.split() == [str(len(names))], done.stderr
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_topk_with_every_loss(loss, weighted):
-    X, y = sample()
-    weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float) if weighted else None
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_topk_with_every_loss(loss, library, dtype):
+    X, y = sample(dtype=dtype)
     options = {"n_restarts": 3, "random_state": 0, **LOSSES[loss]}
-    expected = TopK(4, **options).fit(X, y, weights)
-    held = None if weights is None else strict.asarray(weights)
-    assert_same_fit(TopK(4, **options).fit(strict.asarray(X), y, held), expected)
+    weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
+    held, held_weights = held_by(library, X, weights)
+    rtol = 1e-6 if dtype == np.float64 else 1e-3
+    for w, own in ((None, None), (weights, held_weights)):
+        expected = TopK(4, **options).fit(X, y, w)
+        assert_same_fit(TopK(4, **options).fit(held, y, own), expected, rtol)
 
 
 @pytest.mark.parametrize("task", ["numbers", "labels"])
@@ -111,26 +122,49 @@ def test_columns_of_extreme_magnitude_and_constant_ones(name):
     X, y = sample()
     X[:, 1] *= 1e-120
     X[:, 2] *= 1e130
-    X[:, 5] = 7.0
+    X[:, 5], X[:, 6] = 7.0, 0.0
     made = ON_DEVICE[name]().fit(strict.asarray(X), y)
     expected = ON_DEVICE[name]().fit(X, y)
     np.testing.assert_array_equal(made.support_, expected.support_)
     np.testing.assert_allclose(made.scores_, expected.scores_, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("constraint", [{"feature_groups": [[0, 1], [2, 3, 4]]}, {"include": [7]}])
-def test_groups_and_included_columns(constraint):
-    X, y = sample()
-    options = {"n_restarts": 3, "random_state": 0, **constraint}
-    made = TopK(3, **options).fit(strict.asarray(X), y)
-    assert_same_fit(made, TopK(3, **options).fit(X, y))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_in_small_blocks_are_those_of_numpy(weighted, monkeypatch):
+    monkeypatch.setattr(class_statistics, "_BLOCK_ENTRIES", 12)
+    rng = np.random.default_rng(0)
+    X, rows = rng.standard_normal((20, 4)) + 1e6, np.array([0, 3, 4, 8, 15, 16, 19])
+    weights = rng.uniform(0.5, 2, rows.size) if weighted else np.ones(rows.size)
+    held = strict.asarray(X)
+    mean, scatter = class_statistics.device_moments(held, rows, weights if weighted else None)
+    expected = np.average(X[rows], axis=0, weights=weights)
+    np.testing.assert_allclose(mean, expected, rtol=1e-14)
+    np.testing.assert_allclose(scatter, weights @ (X[rows] - expected) ** 2, rtol=1e-8)
+    V, unit = rng.standard_normal((20, 2)), np.array([1.0, 2.0, 4.0, 0.5])
+    found = class_statistics.device_products(held, unit, expected, V)
+    np.testing.assert_allclose(found, V.T @ (X / unit - expected))
 
 
-def test_a_certificate():
+def test_columns_are_divided_by_powers_of_two():
+    X = np.array([[3e200, 0.0, 1.0], [-5e200, 0.0, 1.0]])
+    block, unit = class_statistics.rescaled_device_columns(strict.asarray(X), np.array([0, 1]))
+    assert np.log2(unit[0]) % 1 == 0
+    np.testing.assert_array_equal(np.from_dlpack(block) * unit, X[:, :2])
+    none = class_statistics.rescaled_device_columns(strict.asarray(X), np.array([1]))[0]
+    assert none is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"feature_groups": [[0, 1], [2, 3, 4]]}, {"include": [7]}, {"certify": True}],
+)
+def test_groups_included_columns_and_a_certificate(options):
     X, y = sample()
-    made = TopK(3, certify=True, random_state=0).fit(strict.asarray(X), y)
-    assert made.status_ == "optimal"
-    assert_same_fit(made, TopK(3, certify=True, random_state=0).fit(X, y))
+    made, expected = (
+        TopK(3, random_state=0, n_restarts=3, **options).fit(A, y) for A in (strict.asarray(X), X)
+    )
+    assert_same_fit(made, expected)
+    assert made.status_ == expected.status_ == ("optimal" if "certify" in options else "heuristic")
 
 
 def test_single_precision_stays_and_integers_become_floats():
@@ -145,7 +179,6 @@ def test_single_precision_stays_and_integers_become_floats():
     assert made.transform(whole).dtype == strict.int64
 
 
-@pytest.mark.parametrize("make", [lambda: TopK(2), lambda: FStatistic(2)])
 @pytest.mark.parametrize(
     ("X", "message"),
     [
@@ -158,28 +191,20 @@ def test_single_precision_stays_and_integers_become_floats():
         (np.ones((3, 2)), r"^Every column of X is constant"),
     ],
 )
-def test_bad_input_gets_one_sentence(make, X, message):
+def test_bad_input_gets_one_sentence(X, message):
     y = np.arange(len(X)) % 2 if len(X) > 1 else [0]
-    with pytest.raises(ValueError, match=message):
-        make().fit(strict.asarray(X), y)
+    for selector in (TopK(2), FStatistic(2)):
+        with pytest.raises(ValueError, match=message):
+            selector.fit(strict.asarray(X), y)
 
 
-def test_another_width_than_that_of_the_fit_is_refused():
+def test_selectors_that_work_in_host_memory_say_so():
     X, y = sample()
-    selector = TopK(4).fit(strict.asarray(X), y)
-    with pytest.raises(ValueError, match="X has 11 features, but TopK is expecting 12 features"):
-        selector.transform(strict.asarray(X[:, 1:]))
-    with pytest.raises(ValueError, match="different shape"):
-        selector.inverse_transform(strict.asarray(X))
-
-
-@pytest.mark.parametrize("make", [lambda: ReliefF(2), TopKCV, StabilitySelection])
-def test_selectors_that_work_in_host_memory_say_so(make):
-    X, y = sample()
-    with pytest.raises(TypeError, match="works in host memory, but X is a"):
-        make().fit(strict.asarray(X), y)
-    reduced = make().fit(X, y).transform(strict.asarray(X))
-    assert type(reduced) is type(strict.asarray(X))
+    for selector in (ReliefF(2), TopKCV(k_max=2), StabilitySelection(TopK(2), n_subsamples=2)):
+        with pytest.raises(TypeError, match="works in host memory, but X is a"):
+            selector.fit(strict.asarray(X), y)
+        reduced = selector.fit(X, y).transform(strict.asarray(X))
+        assert type(reduced) is type(strict.asarray(X))
 
 
 def test_tensors_in_host_memory():
@@ -198,43 +223,6 @@ def test_tensors_in_host_memory():
         made.transform(tensor[:, 1:])
 
 
-def gpu_arrays(library, *arrays):
-    if library == "cupy":
-        return [pytest.importorskip("cupy").asarray(array) for array in arrays]
-    return [pytest.importorskip("torch").asarray(array, device="cuda") for array in arrays]
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("library", ["torch", "cupy"])
-@pytest.mark.parametrize("y_on", ["device", "host"])
-@pytest.mark.parametrize("name", ON_DEVICE)
-def test_on_a_gpu(name, library, y_on):
-    X, y = sample()
-    expected = ON_DEVICE[name]().fit(X, y)
-    held, labels = gpu_arrays(library, X, y)
-    made = ON_DEVICE[name]().fit(held, labels if y_on == "device" else y)
-    assert_same_fit(made, expected)
-    reduced = made.transform(held)
-    assert type(reduced) is type(held)
-    assert reduced.device == held.device
-    np.testing.assert_array_equal(to_host(reduced), expected.transform(X))
-    np.testing.assert_array_equal(
-        to_host(made.inverse_transform(reduced)), expected.inverse_transform(expected.transform(X))
-    )
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("library", ["torch", "cupy"])
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_losses_on_a_gpu(library, loss, dtype):
-    X, y = sample(dtype=dtype)
-    options = {"n_restarts": 3, "random_state": 0, **LOSSES[loss]}
-    expected = TopK(4, **options).fit(X, y)
-    made = TopK(4, **options).fit(gpu_arrays(library, X)[0], y)
-    assert_same_fit(made, expected, rtol=1e-6 if dtype == np.float64 else 1e-3)
-
-
 @pytest.mark.gpu
 def test_a_growth_on_a_gpu_waits_once_a_feature():
     torch = pytest.importorskip("torch")
@@ -242,15 +230,16 @@ def test_a_growth_on_a_gpu_waits_once_a_feature():
     wide = torch.asarray(np.tile(X, (1, 40)), device="cuda")
     wide += 0.1 * torch.randn_like(wide)
     design, _ = make_design(wide, center=True, scale=True)
-    problem = GramProblem.of(design, y - y.mean(axis=0))
-    state = SupportState(problem, capacity=8)
+    problem = GramProblem.from_design(design, y - y.mean(axis=0))
+    state = GramState(problem, capacity=8)
     allowed = np.ones(wide.shape[1], dtype=bool)
-    grow(state, 1, allowed, 0.0)
+    state.grow(allowed)
     torch.cuda.set_sync_debug_mode("warn")
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            grow(state, 8, allowed, 0.0)
+            while state.size < 8 and state.grow(allowed):
+                pass
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert sum("synchroniz" in str(w.message) for w in caught) <= 7

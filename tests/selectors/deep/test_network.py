@@ -1,7 +1,5 @@
 """What the selectors that train a network owe their user, on the CPU and on a GPU."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
@@ -12,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rowsparse import FIRDL, ConcreteAutoencoder
 from rowsparse._compat import HAS_CALLBACKS
+from tests.selectors.cases import Listener
 
 from ...deep.cases import PLANTED, SHORT_CONCRETE, SHORT_FIRDL, classes, low_rank, unexplained
 
@@ -143,26 +142,10 @@ def test_tensors_are_arrays(torch, selector):
 @both
 @pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn has no callbacks")
 def test_a_callback_can_stop_the_training(torch, selector):
-    class StopAtSecond:
-        def __init__(self) -> None:
-            self.losses: list[float] = []
-
-        def setup(self, estimator: Any, context: Any) -> None: ...
-
-        def teardown(self, estimator: Any, context: Any) -> None: ...
-
-        def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
-
-        def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: Any = None) -> bool:
-            if context.task_name == "iteration":
-                self.losses.append(metadata["objective"])
-            return len(self.losses) == 2
-
-    watched, callback = fresh(selector), StopAtSecond()
-    watched.set_callbacks(callback)
-    watched.fit(*classes())
+    watched, listener = fresh(selector), Listener(stop_after=2)
+    watched.set_callbacks(listener).fit(*classes())
     assert watched.stopped_ == "callback"
-    np.testing.assert_array_equal(watched.history_, callback.losses)
+    np.testing.assert_array_equal(watched.history_, listener.objectives)
 
 
 # -------------------------------------------------------------------------------- a GPU

@@ -1,14 +1,7 @@
-"""The stability of supports, and the frequencies of features over subsamples."""
-
-from __future__ import annotations
-
-import pickle
+"""Frequencies of features over subsamples, the stability of supports, and the subsamples."""
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from joblib import parallel_config
-from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
@@ -25,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rowsparse import Moments, StabilitySelection, TopK, TopKCV, stability
+from rowsparse.selectors.meta.stability_selection import wilson_interval
 from tests.selectors.cases import classes_of_two, numbers_of_three, three_classes
 
 
@@ -63,6 +57,22 @@ def test_subsamples_have_half_of_every_class():
     few = np.r_[np.zeros(87, int), 1, 2, 2]
     StabilitySelection(Spy(k=2), n_subsamples=6, random_state=0).fit(X, few)
     assert all(len(counts) == 3 and sum(counts) == 45 for counts in seen)
+
+
+def test_groups_are_drawn_together_with_half_of_every_class():
+    groups = np.repeat(np.arange(12), 5)
+    X, y = np.column_stack([groups, np.random.default_rng(0).random((60, 3))]), groups % 3
+    seen = []
+
+    class Spy(SelectKBest):
+        def fit(self, X, y):
+            seen.append(np.bincount(X[:, 0].astype(int), minlength=12))
+            return super().fit(X, y)
+
+    StabilitySelection(Spy(k=2), n_subsamples=6, random_state=0).fit(X, y, groups=groups)
+    for taken in seen:
+        assert set(taken) == {0, 5}
+        assert [taken[c::3].sum() for c in range(3)] == [10, 10, 10]
 
 
 @pytest.mark.parametrize(
@@ -134,71 +144,10 @@ def test_every_row_keeps_its_weight():
         StabilitySelection(Always(), n_subsamples=3).fit(X[:, :6], y, sample_weight=weights[::-1])
 
 
-@pytest.mark.parametrize(
-    "backend", ["threading", pytest.param("loky", marks=pytest.mark.long)], ids=str
-)
-def test_jobs_do_not_change_the_frequencies(backend):
-    X, y = classes_of_two()
-    one = StabilitySelection(TopK(3, n_restarts=3), n_subsamples=6, random_state=5).fit(X, y)
-    with parallel_config(backend):
-        two = clone(one).set_params(n_jobs=2).fit(X, y)
-    np.testing.assert_array_equal(one.supports_, two.supports_)
-    other = clone(one).set_params(random_state=6).fit(X, y)
-    assert not np.array_equal(one.supports_, other.supports_)
-
-
-def test_weights_reach_the_inner_selector():
-    X, y = numbers_of_three(n=200)
-    y[100:] = 5 * X[100:, 0]  # the second half depends on another column
-    weights = np.r_[np.full(100, 1e-9), np.ones(100)]
-    inner = TopK(1, n_restarts=0)
-    plain = StabilitySelection(inner, n_subsamples=5, random_state=0)
-    assert plain.fit(X, y, sample_weight=weights).get_support(indices=True).tolist() == [0]
-    assert plain.fit(X[:100], y[:100]).get_support(indices=True).tolist() != [0]
-    with config_context(enable_metadata_routing=True):
-        asks = StabilitySelection(inner.set_fit_request(sample_weight=True), n_subsamples=5)
-        pipe = make_pipeline(asks).fit(X, y, sample_weight=weights)
-        assert pipe[0].get_support(indices=True).tolist() == [0]
-
-
-def test_stability_selection_is_a_good_citizen():
-    pd = pytest.importorskip("pandas")
-    X, y = classes_of_two()
-    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(12)])
-    inner = TopK(2, include=["c0"], n_restarts=0)
-    selector = StabilitySelection(inner, n_subsamples=4, random_state=0)
-    assert selector.get_params()["selector__n_features_to_select"] == 2
-    selector.set_params(selector__n_features_to_select=3).set_output(transform="pandas")
-    out = selector.fit_transform(frame, pd.Series(y))
-    assert list(out.columns) == ["c0", "c1", "c4"]
-    assert inner.n_features_to_select == 3
-    assert not hasattr(inner, "support_")
-    again = pickle.loads(pickle.dumps(selector))
-    np.testing.assert_array_equal(again.supports_, selector.supports_)
-    sparse = StabilitySelection(TopK(2, n_restarts=0), n_subsamples=4, random_state=0)
-    both = [sparse.fit(kind(X), y).supports_ for kind in (np.asarray, sp.csc_matrix)]
-    np.testing.assert_array_equal(*both)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"n_subsamples": 1}, ValueError, "n_subsamples must be an integer of at least 2"),
-        ({"subsample": 0.0}, ValueError, "subsample must be a number above 0"),
-        ({"subsample": 1.0}, ValueError, "subsample must be .* below 1"),
-        ({"subsample": 1.5}, ValueError, "subsample must be"),
-        ({"threshold": 1.2}, ValueError, "threshold must be"),
-        ({"threshold": 0.5, "n_features_to_select": 2}, ValueError, "not both"),
-        ({"n_features_to_select": 0}, ValueError, "n_features_to_select must be"),
-        ({"selector": LinearRegression()}, TypeError, "Pipeline with one, or None; got Linear"),
-        ({"selector": TopK}, TypeError, "selector must be a selector with fit"),
-    ],
-)
-def test_stability_selection_refuses_bad_input(options, error, message):
-    X, y = load_iris(return_X_y=True)
-    options = {"selector": SelectKBest(k=1), "n_subsamples": 2} | options
-    with pytest.raises(error, match=message):
-        StabilitySelection(**options).fit(X, y)
+def test_a_threshold_and_a_number_are_not_asked_for_together():
+    selector = StabilitySelection(SelectKBest(k=1), threshold=0.5, n_features_to_select=2)
+    with pytest.raises(ValueError, match="not both"):
+        selector.fit(*load_iris(return_X_y=True))
 
 
 def test_subsamples_of_moments_are_choices_of_their_parts():
@@ -220,14 +169,6 @@ def test_subsamples_of_moments_are_choices_of_their_parts():
         selector.fit_moments(parts[:3])
     with pytest.raises(TypeError, match="has no fit_moments: RFE needs"):
         StabilitySelection(RFE(LinearRegression())).fit_moments(parts)
-
-
-def test_groups_of_single_samples_are_samples() -> None:
-    X, y = np.random.default_rng(0).standard_normal((40, 6)), np.arange(40) % 2
-    plain = StabilitySelection(TopK(2), n_subsamples=5, random_state=0).fit(X, y)
-    alone = StabilitySelection(TopK(2), n_subsamples=5, random_state=0)
-    alone.fit(X, y, groups=np.arange(40))
-    np.testing.assert_array_equal(plain.supports_, alone.supports_)
 
 
 # ------------------------------------------------------------------------- pipelines
@@ -254,3 +195,77 @@ def test_a_pipeline_that_makes_other_columns_or_selects_none_is_refused():
         StabilitySelection(make_pipeline(PCA(), TopK(2)), n_subsamples=2).fit(X, y)
     with pytest.raises(TypeError, match="a Pipeline with one"):
         StabilitySelection(make_pipeline(StandardScaler())).fit(X, y)
+
+
+# -------------------------------------------------------------------------------------- the measure
+def naive_stability(Z):
+    """The estimator of Nogueira et al. and its variance, feature by feature."""
+    m, d = Z.shape
+    kbar = Z.sum() / m
+    spread = 0.0
+    for f in range(d):
+        p = sum(Z[i, f] for i in range(m)) / m
+        spread += m / (m - 1) * p * (1 - p) / d
+    scale = kbar / d * (1 - kbar / d)
+    phi = 1 - spread / scale
+    phis = []
+    for i in range(m):
+        k = Z[i].sum()
+        own = sum(Z[i, f] * Z[:, f].mean() for f in range(d)) / d
+        rest = phi / 2 * (2 * k * kbar / d**2 - k / d - kbar / d + 1)
+        phis.append((own - k * kbar / d**2 + rest) / scale)
+    return phi, 4 / m**2 * sum((p - np.mean(phis)) ** 2 for p in phis)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_stability_is_the_formula_of_the_paper(seed):
+    Z = np.random.default_rng(seed).random((12, 7)) < np.linspace(0.05, 0.9, 7)
+    phi, variance = naive_stability(Z.astype(float))
+    for confidence, z in ((0.95, 1.959964), (0.9, 1.644854)):
+        found = stability(Z, confidence)
+        margin = z * np.sqrt(variance)
+        np.testing.assert_allclose(found, (phi, phi - margin, phi + margin), rtol=1e-6)
+
+
+def test_stability_of_equal_sizes_is_the_mean_kuncheva_index():
+    rng = np.random.default_rng(0)
+    Z = np.array([rng.permutation(np.arange(10) < 3) for _ in range(6)])
+    pairs = [(Z[i] & Z[j]).sum() for i in range(6) for j in range(i)]
+    kuncheva = np.mean([(r - 9 / 10) / (3 - 9 / 10) for r in pairs])
+    assert stability(Z).value == pytest.approx(kuncheva)
+
+
+def test_stability_is_one_for_identical_supports_and_zero_for_random_ones():
+    same = np.tile(np.arange(10) < 3, (5, 1))
+    assert stability(same) == pytest.approx((1.0, 1.0, 1.0))
+    assert stability(np.ones((4, 3))).value == 1.0
+    rng = np.random.default_rng(1)
+    found = stability([rng.permutation(np.arange(50) < 10) for _ in range(400)])
+    assert abs(found.value) < 0.01
+    assert found.lower < found.value < found.upper
+    opposite = stability([[1, 0], [0, 1]])
+    assert opposite.value == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize(
+    ("supports", "message"),
+    [([[1, 0]], "at least two rows"), ([1, 0], "at least two rows"), ([[2, 0], [1, 0]], "only")],
+)
+def test_stability_refuses_what_are_no_supports(supports, message):
+    with pytest.raises(ValueError, match=message):
+        stability(supports)
+
+
+def test_wilson_interval_solves_its_equation():
+    lower, upper = wilson_interval(np.array([30]), 100)[0]
+    for p in (lower, upper):
+        assert abs(0.3 - p) == pytest.approx(1.959964 * np.sqrt(p * (1 - p) / 100), rel=1e-6)
+
+
+def test_the_interval_stays_within_what_stability_can_be():
+    almost = np.tile([1, 1, 0, 0, 0], (20, 1))
+    almost[0] = [1, 0, 1, 0, 0]
+    found = stability(almost)
+    assert found.lower < found.value < found.upper == 1.0
+    opposite = stability([[1, 0], [0, 1]])
+    assert opposite.value == opposite.lower == pytest.approx(-1.0)

@@ -1,19 +1,17 @@
-"""TopKCV: the number of features by cross-validation and by EBIC."""
+"""TopKCV: the number of features by cross-validation and by EBIC, and the scores of folds."""
 
-from __future__ import annotations
-
-import pickle
 import warnings
+from itertools import product
 from math import comb, log
+from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_multilabel_classification
+from sklearn.datasets import load_iris
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -25,42 +23,35 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rowsparse import TopK, TopKClassifier, TopKCV, topk_path
+from rowsparse import Moments, TopK, TopKClassifier, TopKCV, topk_path
+from rowsparse.moments.parts import MomentsInParts
+from rowsparse.selectors.meta.fold_scores import choose
 from tests.selectors.cases import classes_of_two, numbers_of_three
-
-
-@pytest.mark.parametrize("rule", ["one_std_err", "ebic"])
-def test_planted_numbers_are_found(rule):
-    for seed in range(3):
-        selector = TopKCV(k_max=8, rule=rule, random_state=0).fit(*numbers_of_three(seed))
-        assert selector.n_features_ == 3
-        assert selector.get_support(indices=True).tolist() == [2, 7, 11]
-
-
-@pytest.mark.parametrize("rule", ["one_std_err", "best", "ebic"])
-def test_planted_classes_are_found(rule):
-    selector = TopKCV(k_max=6, rule=rule, random_state=0, loss="squared").fit(*classes_of_two())
-    assert {1, 4} <= set(selector.get_support(indices=True).tolist())
-    assert selector.n_features_ == (selector.n_features_ if rule == "best" else 2)
-    assert selector.classes_.tolist() == ["a", "b", "c"]
 
 
 def test_curve_is_that_of_a_loop_over_folds():
     X, y = numbers_of_three(n=60)
-    selector = TopKCV(k_max=4, alpha=0.2, cv=3, rule="best", random_state=0).fit(X, y)
+    alphas = [0.2, 5.0]
+    selector = TopKCV(k_max=4, alphas=alphas, cv=3, rule="best", random_state=0).fit(X, y)
+    results = selector.cv_results_
+    assert results["alpha"].tolist() == [0.2] * 4 + [5.0] * 4
+    assert results["n_features"].tolist() == [1, 2, 3, 4] * 2
     for i, (train, test) in enumerate(KFold(3).split(X)):
-        for k in range(1, 5):
-            topk = TopK(k, alpha=0.2, random_state=0).fit(X[train], y[train])
-            S = topk.get_support()
-            scaler = StandardScaler().fit(X[train])
-            model = Ridge(alpha=0.2 * len(train)).fit(scaler.transform(X[train])[:, S], y[train])
-            score = model.score(scaler.transform(X[test])[:, S], y[test])
-            assert selector.cv_results_[f"split{i}_test_score"][k - 1] == pytest.approx(score)
-    splits = [selector.cv_results_[f"split{i}_test_score"] for i in range(3)]
-    np.testing.assert_allclose(selector.cv_results_["mean_test_score"], np.mean(splits, axis=0))
-    np.testing.assert_allclose(selector.cv_results_["std_test_score"], np.std(splits, axis=0))
-    assert selector.cv_results_["n_features"].tolist() == [1, 2, 3, 4]
-    assert selector.n_features_ == 1 + np.argmax(selector.cv_results_["mean_test_score"])
+        scaler = StandardScaler().fit(X[train])
+        expected = []
+        for alpha, k in product(alphas, range(1, 5)):
+            S = TopK(k, alpha=alpha, random_state=0).fit(X[train], y[train]).get_support()
+            model = Ridge(alpha=alpha * len(train)).fit(scaler.transform(X[train])[:, S], y[train])
+            expected.append(model.score(scaler.transform(X[test])[:, S], y[test]))
+        np.testing.assert_allclose(results[f"split{i}_test_score"], expected)
+    splits = [results[f"split{i}_test_score"] for i in range(3)]
+    np.testing.assert_allclose(results["mean_test_score"], np.mean(splits, axis=0))
+    np.testing.assert_allclose(results["std_test_score"], np.std(splits, axis=0))
+    best = np.argmax(results["mean_test_score"])
+    assert (selector.alpha_, selector.n_features_) == (
+        results["alpha"][best],
+        results["n_features"][best],
+    )
 
 
 def test_curve_with_an_estimator_is_that_of_its_pipeline():
@@ -76,17 +67,6 @@ def test_curve_with_an_estimator_is_that_of_its_pipeline():
     assert not hasattr(knn, "classes_")
 
 
-def test_default_class_score_is_the_accuracy_of_the_largest_value():
-    X, y = classes_of_two(n=60)
-    selector = TopKCV(k_max=2, cv=3, random_state=0).fit(X, y)
-    for i, (train, test) in enumerate(StratifiedKFold(3).split(X, y)):
-        path = topk_path(X[train], y[train], 2, random_state=0)
-        for k in (1, 2):
-            values = X[test] @ path.coef(k).T + path.intercepts[k - 1]
-            accuracy = np.mean(np.unique(y)[values.argmax(axis=1)] == y[test])
-            assert selector.cv_results_[f"split{i}_test_score"][k - 1] == pytest.approx(accuracy)
-
-
 def test_final_selection_is_that_of_topk():
     X, y = numbers_of_three()
     selector = TopKCV(k_max=6, alphas=[0.1, 1.0], random_state=0).fit(X, y)
@@ -95,31 +75,6 @@ def test_final_selection_is_that_of_topk():
         np.testing.assert_allclose(getattr(selector, name), getattr(topk, name), atol=1e-10)
     assert selector.n_features_in_ == 15
     assert selector.transform(X).shape == (120, selector.n_features_)
-
-
-def test_alphas_give_the_curve_of_each():
-    X, y = numbers_of_three(n=60, noise=4.0)
-    both = TopKCV(k_max=3, alphas=[0.1, 5.0], rule="best", random_state=0).fit(X, y)
-    assert both.cv_results_["alpha"].tolist() == [0.1] * 3 + [5.0] * 3
-    assert both.cv_results_["n_features"].tolist() == [1, 2, 3] * 2
-    for i, alpha in enumerate([0.1, 5.0]):
-        one = TopKCV(k_max=3, alpha=alpha, random_state=0).fit(X, y)
-        curve = both.cv_results_["mean_test_score"][3 * i : 3 * i + 3]
-        np.testing.assert_allclose(curve, one.cv_results_["mean_test_score"])
-    best = np.argmax(both.cv_results_["mean_test_score"])
-    assert both.alpha_ == both.cv_results_["alpha"][best]
-    assert both.n_features_ == both.cv_results_["n_features"][best]
-
-
-def test_one_standard_error_takes_the_fewest_features_within_it():
-    X, y = numbers_of_three(seed=4, n=50, noise=5.0)
-    selector = TopKCV(k_max=8, alpha=0.5, random_state=0).fit(X, y)
-    results = selector.cv_results_
-    splits = np.array([results[f"split{i}_test_score"] for i in range(5)])
-    best = splits.mean(axis=0).argmax()
-    limit = splits[:, best].mean() - splits[:, best].std(ddof=1) / np.sqrt(5)
-    good = results["n_features"][splits.mean(axis=0) >= limit]
-    assert selector.n_features_ == good.min() < results["n_features"][best]
 
 
 def test_ebic_is_its_formula():
@@ -138,23 +93,6 @@ def test_ebic_is_its_formula():
     np.testing.assert_allclose(selector.cv_results_["ebic"], values)
     assert selector.n_features_ == 1 + np.argmin(values)
     np.testing.assert_allclose(selector.path_.objectives, path.objectives)
-
-
-def test_ebic_stops_at_a_perfect_fit():
-    assert (
-        TopKCV(k_max=8, rule="ebic", random_state=0).fit(*numbers_of_three(noise=0.0)).n_features_
-        == 3
-    )
-
-
-@pytest.mark.parametrize("estimator", [None, LogisticRegression()])
-def test_threads_do_not_change_the_answer(estimator):
-    X, y = classes_of_two()
-    one = TopKCV(k_max=5, alphas=[0.1, 1.0], estimator=estimator, random_state=3).fit(X, y)
-    two = clone(one).set_params(n_jobs=2).fit(X, y)
-    np.testing.assert_array_equal(one.support_, two.support_)
-    for name, values in one.cv_results_.items():
-        np.testing.assert_array_equal(values, two.cv_results_[name])
 
 
 @pytest.mark.parametrize("estimator", [None, LinearRegression()])
@@ -178,55 +116,6 @@ def _splits(groups):
     return [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in range(3)]
 
 
-def test_labels_several_numbers_sparse_data_and_scorers():
-    X, Y = make_multilabel_classification(80, 10, n_classes=3, random_state=0)
-    labels = TopKCV(k_max=3, random_state=0).fit(X, Y)
-    assert labels.coef_.shape == (3, 10)
-    assert labels.task_ == "multilabel"
-    X, y = numbers_of_three()
-    several = TopKCV(k_max=5, random_state=0).fit(X, np.column_stack([y, X[:, 0]]))
-    assert {0, 2} <= set(several.get_support(indices=True).tolist())
-    dense = TopKCV(k_max=4, random_state=0).fit(X, y)
-    sparse = TopKCV(k_max=4, random_state=0).fit(sp.csc_array(X), y)
-    np.testing.assert_allclose(
-        dense.cv_results_["mean_test_score"], sparse.cv_results_["mean_test_score"]
-    )
-    scorer = make_scorer(mean_absolute_error, greater_is_better=False)
-    assert TopKCV(k_max=4, scoring=scorer, random_state=0).fit(X, y).n_features_ == 3
-    auc = TopKCV(k_max=3, scoring="roc_auc", random_state=0).fit(X, y > y.mean())
-    assert auc.cv_results_["mean_test_score"].max() > 0.9
-
-
-def test_topkcv_is_a_good_citizen():
-    pd = pytest.importorskip("pandas")
-    X, y = numbers_of_three()
-    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(15)])
-    selector = TopKCV(k_max=4, include=["c0"], random_state=0).set_output(transform="pandas")
-    out = selector.fit_transform(frame, y)
-    assert "c0" in out.columns
-    assert list(out.columns) == list(selector.get_feature_names_out())
-    again = pickle.loads(pickle.dumps(selector))
-    np.testing.assert_array_equal(again.support_, selector.support_)
-    pipe = make_pipeline(StandardScaler(), TopKCV(k_max=4, random_state=0), LinearRegression())
-    assert pipe.fit(X, y).score(X, y) > 0.9
-    with config_context(enable_metadata_routing=True):
-        weighted = TopKCV(k_max=4, random_state=0).set_fit_request(sample_weight=True)
-        last = LinearRegression().set_fit_request(sample_weight=True)
-        weights = np.r_[np.ones(60), np.zeros(60)]
-        pipe = make_pipeline(weighted, last).fit(X, y, sample_weight=weights)
-        direct = clone(weighted).fit(X, y, sample_weight=weights)
-    np.testing.assert_allclose(pipe[0].coef_, direct.coef_)
-
-
-def test_samples_of_weight_zero_are_not_in_the_folds():
-    X, y = classes_of_two(n=80)
-    weights = np.repeat([1, 0], 40)
-    weighted = TopKCV(k_max=3, random_state=0).fit(X, y, weights)
-    without = TopKCV(k_max=3, random_state=0).fit(X[:40], y[:40])
-    for name, values in weighted.cv_results_.items():
-        np.testing.assert_allclose(values, without.cv_results_[name])
-
-
 def test_default_k_max_is_all_features_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -240,17 +129,6 @@ def test_default_k_max_is_all_features_without_a_warning():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k_max": 0}, "k_max must be an integer of at least 1"),
-        ({"rule": "aic"}, "rule must be one of"),
-        ({"alpha": -0.1}, "alpha must be a number of at least 0"),
-        ({"alphas": [0.1, -1.0]}, "alphas must be .* each a number of at least 0"),
-        ({"alphas": []}, "alphas must be a sequence of numbers"),
-        ({"alphas": 0.3}, "alphas must be a sequence of numbers"),
-        ({"cv": 1}, "cv must be an integer of at least 2"),
-        ({"estimator": TopKCV}, "estimator must be"),
-        ({"scoring": 3}, "scoring must be a string"),
-        ({"ebic_gamma": -1.0}, "ebic_gamma must be"),
-        ({"n_restarts": -2}, "n_restarts must be"),
         ({"cv": 60}, "n_splits=60 cannot be greater"),
         ({"scoring": "nonsense"}, "scoring"),
     ],
@@ -289,18 +167,6 @@ def test_groups_of_columns_are_counted_as_one():
         assert by_ebic.cv_results_["ebic"][k - 1] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("rule", ["best", "ebic"])
-def test_the_logistic_loss_finds_the_planted_classes_and_their_number(rule):
-    X, y = classes_of_two()
-    chooser = TopKCV(k_max=4, loss="logistic", alpha=0.05, cv=3, rule=rule, random_state=0).fit(
-        X, y
-    )
-    assert chooser.support_[[1, 4]].all()
-    assert chooser.n_features_ <= 3
-    final = TopK(chooser.n_features_, loss="logistic", alpha=0.05, random_state=0).fit(X, y)
-    assert chooser.objective_ == pytest.approx(final.objective_)
-
-
 # ------------------------------------------------------------------------- what judges
 def test_the_judge_is_the_loss_that_selects():
     X, y = load_iris(return_X_y=True)
@@ -312,17 +178,6 @@ def test_the_judge_is_the_loss_that_selects():
     judge = TopKClassifier(2, loss="logistic", n_restarts=0, random_state=0)
     alone = cross_val_score(judge, X, y, cv=5).mean()
     assert scores["logistic"][1] == pytest.approx(alone)
-
-
-@pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_probabilities_are_scored_where_there_are_some(loss):
-    X, y = load_iris(return_X_y=True)
-    selector = TopKCV(loss=loss, scoring="neg_log_loss", random_state=0)
-    if loss == "squared":
-        with pytest.raises(AttributeError, match="predict_proba"):
-            selector.fit(X, y)
-        selector.set_params(estimator=LogisticRegression(max_iter=1000))
-    assert selector.fit(X, y).cv_results_["mean_test_score"].max() > -0.4
 
 
 def test_groups_of_samples_come_through_cross_validate_without_a_request():
@@ -346,6 +201,142 @@ def test_groups_of_samples_come_through_cross_validate_without_a_request():
             TopKCV(k_max=3, cv=3).fit(X, y, groups=groups)
 
 
-def test_the_largest_number_is_named():
-    with pytest.raises(TypeError, match="positional"):
-        TopKCV(5)
+# ---------------------------------------------------------------------------------- scores of folds
+ALPHAS = np.array([0.1, 1.0])
+
+
+def scores(*means: list[float]) -> np.ndarray:
+    """Two folds with these means, 0.02 apart: a standard error of 0.01."""
+    return np.array([np.array(means) - 0.01, np.array(means) + 0.01])
+
+
+@pytest.mark.parametrize(
+    ("means", "one_std_err", "chosen"),
+    [
+        (([0.5, 0.9, 0.8], [0.6, 0.7, 0.95]), False, (1, 2)),
+        (([0.5, 0.9, 0.9], [0.6, 0.9, 0.9]), False, (1, 1)),  # ties: fewest, then largest alpha
+        (([0.5, 0.895, 0.9], [0.5, 0.8, 0.9]), True, (0, 1)),  # within one standard error
+        (([0.5, 0.885, 0.9], [0.5, 0.8, 0.8]), True, (0, 2)),  # not within
+        (([0.5, np.nan, 0.4], [np.nan, np.nan, np.nan]), False, (0, 0)),
+    ],
+)
+def test_choice_by_the_rules(means, one_std_err, chosen):
+    assert choose(scores(*means), ALPHAS, one_std_err=one_std_err) == chosen
+    # One fold has no standard error: its best is taken.
+    assert choose(scores([0.5, 0.9])[:1], ALPHAS[:1], one_std_err=True) == (0, 1)
+
+
+def values_of(model, X):
+    return X @ model.coef_.T + model.intercept_
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_models_of_folds_are_scored_as_classifiers_are(loss):
+    X, y = classes_of_two(n=60)
+    rows = np.arange(60)
+    train, test = rows[:45], rows[45:]
+    half = 0.5 if loss == "squared" else 0.0
+    two, labels = (y == "a").astype(int), np.column_stack([y == "a", y != "b"]).astype(int)
+    options = {"loss": loss, "random_state": 0}
+
+    def scored(targets, scoring=None):
+        chooser = TopKCV(k_max=2, alpha=1.0, cv=[(train, test)], scoring=scoring, **options)
+        found = chooser.fit(X, targets).cv_results_["mean_test_score"]
+        model = TopKClassifier(2, alpha=1.0, **options).fit(X[train], targets[train])
+        return found[1], model
+
+    for targets in (two, labels, y):
+        found, model = scored(targets)
+        values = values_of(model, X[test])
+        if targets is y:
+            predicted = np.unique(y)[values.argmax(axis=1)]
+        elif targets is two:
+            predicted = values[:, 0] > 0
+        else:
+            predicted = values > half
+        assert found == pytest.approx(accuracy_score(targets[test], predicted))
+    found, model = scored(two, "roc_auc")
+    assert found == pytest.approx(roc_auc_score(two[test], values_of(model, X[test])[:, 0]))
+    if loss == "logistic":
+        for targets in (y, two):
+            found, model = scored(targets, "neg_log_loss")
+            P = model.predict_proba(X[test])
+            assert found == pytest.approx(-log_loss(targets[test], P))
+
+
+def test_ebic_of_the_logistic_loss_is_its_formula():
+    X, y = classes_of_two(n=60, d=8)
+    y = (y == "a") ^ (np.arange(60) % 9 == 0)
+    options = {"loss": "logistic", "alpha": 0.5, "random_state": 0}
+    selector = TopKCV(k_max=3, rule="ebic", ebic_gamma=0.5, **options).fit(X, y)
+    for k, support, value in zip(
+        (1, 2, 3), selector.path_.supports, selector.cv_results_["ebic"], strict=True
+    ):
+        model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(X[:, support], y)
+        P = model.predict_proba(X[:, support])
+        deviance = -2 * np.log(P[np.arange(60), y.astype(int)]).sum()
+        expected = deviance + k * log(60) + 2 * 0.5 * log(comb(8, k))
+        assert value == pytest.approx(expected, rel=1e-6)
+
+
+# --------------------------------------------------------------------------- folds of sums
+_rng = np.random.default_rng(0)
+X = _rng.standard_normal((120, 12)) + 5.0
+NUMBERS = X[:, :3] @ _rng.standard_normal((3, 2)) + _rng.standard_normal((120, 2))
+CLASSES = np.digitize(NUMBERS[:, 0], np.quantile(NUMBERS[:, 0], [0.3, 0.7]))
+
+
+def folds_of(y: Any, n: int, classes: bool) -> list[tuple[Any, Any]]:
+    part = np.arange(120) % n
+    if classes:
+        for c in np.unique(y):
+            part[y == c] = np.arange(np.count_nonzero(y == c)) % n
+    return [(np.flatnonzero(part != i), np.flatnonzero(part == i)) for i in range(n)]
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+@pytest.mark.parametrize("n_parts", [3, 6])
+def test_scores_are_those_of_folds_of_samples(task: str, n_parts: int) -> None:
+    classes = task == "classification"
+    y = CLASSES if classes else NUMBERS
+    dealt = MomentsInParts(n_parts, "auto", products=True)
+    for start in range(0, 120, 33):
+        dealt.update(X[start : start + 33], y[start : start + 33])
+    found = TopKCV(k_max=6, cv=3, alphas=[0.1, 1.0], random_state=0).fit_moments(dealt.parts)
+    parts = folds_of(y, n_parts, classes)
+    tests = [np.sort(np.concatenate([parts[j][1] for j in range(i, n_parts, 3)])) for i in range(3)]
+    splits = [(np.setdiff1d(np.arange(120), rows), rows) for rows in tests]
+    # The indicators of classes as numbers have the scores that are asked for.
+    Y = np.eye(3)[CLASSES] if classes else NUMBERS
+    whole = TopKCV(k_max=6, cv=splits, alphas=[0.1, 1.0], task="regression", random_state=0).fit(
+        X, Y
+    )
+    for name, values in whole.cv_results_.items():
+        np.testing.assert_allclose(found.cv_results_[name], values, rtol=1e-9)
+    assert (found.n_features_, found.alpha_) == (whole.n_features_, whole.alpha_)
+    np.testing.assert_array_equal(found.support_, whole.support_)
+
+
+def test_ebic_needs_no_parts() -> None:
+    found = TopKCV(k_max=6, rule="ebic", random_state=0, loss="squared").fit_moments(
+        Moments().update(X, CLASSES)
+    )
+    whole = TopKCV(k_max=6, rule="ebic", random_state=0, loss="squared").fit(X, CLASSES)
+    np.testing.assert_allclose(found.cv_results_["ebic"], whole.cv_results_["ebic"], rtol=1e-9)
+    np.testing.assert_array_equal(found.support_, whole.support_)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"estimator": LinearRegression()}, "need the samples themselves"),
+        ({"scoring": "accuracy"}, "need the samples themselves"),
+        ({"cv": [([0], [1])]}, "cv must be a number of folds"),
+        ({"cv": 4}, "fewer than the cv=4 folds"),
+        ({"loss": "logistic"}, "loss='squared' only"),
+    ],
+)
+def test_what_needs_samples_is_refused(options: dict[str, Any], message: str) -> None:
+    parts = [Moments().update(X[i::3], CLASSES[i::3]) for i in range(3)]
+    with pytest.raises(ValueError, match=message):
+        TopKCV(k_max=3, **options).fit_moments(parts)

@@ -1,63 +1,25 @@
-"""TopK with certify=True: what it says is proven, recomputed by other means."""
-
-from __future__ import annotations
-
-from itertools import combinations
+"""TopK with and without certify=True: the best choice of all, its model, and what is proven."""
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from rowsparse import TopK
 from rowsparse.certificate import verify
-from rowsparse.solvers.proof import tree
+from rowsparse.selectors.topk import search_report
+from rowsparse.solvers.proof import expander
+from rowsparse.solvers.search import search
 
 
-@pytest.mark.parametrize("alpha", [0.1, 1.0])
-@pytest.mark.parametrize("load", [load_wine, load_iris])
-def test_proven_choice_is_the_best_of_all(load, alpha):
-    X, y = load(return_X_y=True)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    Y = np.eye(3)[y] - np.eye(3)[y].mean(axis=0)
-    selector = TopK(2, alpha=alpha, certify=True, random_state=0, loss="squared").fit(X, y)
-
-    def objective(S):
-        A = Z[:, S].T @ Z[:, S] + alpha * len(Z) * np.eye(len(S))
-        B = Z[:, S].T @ Y
-        return np.vdot(Y, Y) - np.vdot(B, np.linalg.solve(A, B))
-
-    values = {S: objective(list(S)) for S in combinations(range(X.shape[1]), 2)}
-    best = min(values, key=values.get)
-    assert selector.status_ == "optimal"
-    assert tuple(selector.get_support(indices=True)) == best
-    assert selector.objective_ == pytest.approx(values[best], rel=1e-9)
-    assert selector.lower_bound_ <= values[best]
-    assert 0 <= selector.gap_ <= 1e-6
-
-
-def test_without_a_proof_nothing_is_claimed():
-    X, y = load_iris(return_X_y=True)
-    selector = TopK(2, random_state=0).fit(X, y)
-    assert (selector.status_, selector.lower_bound_, selector.gap_) == ("heuristic", 0.0, 1.0)
-
-
-def test_no_ridge_and_more_samples_than_columns_is_proven_by_a_bound():
-    X, y = load_diabetes(return_X_y=True)
-    selector = TopK(3, alpha=0.0, certify=True, task="regression").fit(X, y)
-    assert selector.status_ == "optimal"
-    values = []
-    for S in combinations(range(10), 3):
-        A = np.column_stack([X[:, S], np.ones(len(X))])
-        values.append(np.linalg.lstsq(A, y, rcond=None)[1][0])
-    assert selector.objective_ == pytest.approx(min(values), rel=1e-9)
-
-
-def test_no_ridge_and_few_columns_is_proven_by_trying_all():
-    rng = np.random.default_rng(3)
-    X, y = rng.standard_normal((8, 12)), rng.standard_normal(8)
-    selector = TopK(3, alpha=0.0, certify=True, random_state=0).fit(X, y)
-    assert selector.status_ == "optimal"
-    assert selector.n_nodes_ == 220
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_time_limit_leaves_a_gap_and_a_valid_bound(loss):
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((60, 400)), rng.integers(0, 3, 60)
+    options = {"loss": loss, "time_limit": 0.3, "n_restarts": 0, "random_state": 0}
+    selector = TopK(8, alpha=0.1, certify=True, **options).fit(X, y)
+    assert selector.status_ == "gap"
+    assert 0 <= selector.lower_bound_ < selector.objective_
+    assert selector.gap_ == pytest.approx(1 - selector.lower_bound_ / selector.objective_)
 
 
 def test_no_ridge_and_many_columns_proves_nothing_and_says_so():
@@ -67,29 +29,23 @@ def test_no_ridge_and_many_columns_proves_nothing_and_says_so():
         selector = TopK(5, alpha=0.0, certify=True, random_state=0).fit(X, y)
     assert (selector.status_, selector.lower_bound_, selector.gap_) == ("gap", 0.0, 1.0)
     assert float(verify(X, y, selector)) == 0.0
-
-
-def test_time_limit_leaves_a_valid_bound():
-    rng = np.random.default_rng(4)
-    X, y = rng.standard_normal((60, 400)), rng.integers(0, 3, 60)
-    selector = TopK(8, alpha=0.1, certify=True, time_limit=0.3, random_state=0).fit(X, y)
-    assert selector.status_ == "gap"
-    assert 0 < selector.lower_bound_ < selector.objective_
-    assert selector.gap_ == pytest.approx(1 - selector.lower_bound_ / selector.objective_)
+    with pytest.warns(UserWarning, match="proves nothing with loss='logistic' and no ridge"):
+        selector = TopK(2, loss="logistic", alpha=0.0, certify=True).fit(X[:, :6], y > 0)
+    assert (selector.status_, selector.lower_bound_, selector.gap_) == ("gap", 0.0, 1.0)
 
 
 def test_interrupt_keeps_the_best_answer_if_a_time_limit_was_set(monkeypatch):
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((60, 200)), rng.integers(0, 3, 60)
-    original, calls = tree.Subtree._expand, []
+    original, calls = expander.Expander.expand, []
 
-    def interrupted(self, node, deadline):
-        calls.append(node)
+    def interrupted(self, nodes, known, deadline):
+        calls.append(nodes)
         if len(calls) == 5:
             raise KeyboardInterrupt
-        original(self, node, deadline)
+        return original(self, nodes, known, deadline)
 
-    monkeypatch.setattr(tree.Subtree, "_expand", interrupted)
+    monkeypatch.setattr(expander.Expander, "expand", interrupted)
     selector = TopK(6, alpha=0.1, certify=True, time_limit=60.0, random_state=0).fit(X, y)
     assert selector.status_ == "gap"
     assert 0 < selector.lower_bound_ < selector.objective_
@@ -98,33 +54,6 @@ def test_interrupt_keeps_the_best_answer_if_a_time_limit_was_set(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         other.fit(X, y)
     assert not hasattr(other, "support_")
-
-
-def test_callback_hears_of_bound_and_nodes_and_can_stop():
-    pytest.importorskip("sklearn.callback")
-
-    class Watcher:
-        def __init__(self):
-            self.heard = []
-
-        def setup(self, estimator, context): ...
-        def teardown(self, estimator, context): ...
-        def on_fit_task_begin(self, estimator, context): ...
-        def on_fit_task_end(self, estimator, context, *, metadata=None):
-            self.heard.append(metadata)
-            return metadata is not None and metadata.get("nodes", 0) >= 5
-
-    rng = np.random.default_rng(4)
-    X, y = rng.standard_normal((60, 200)), rng.integers(0, 3, 60)
-    watcher = Watcher()
-    selector = TopK(6, alpha=0.1, certify=True, random_state=0)
-    selector.set_callbacks(watcher)
-    selector.fit(X, y)
-    bounds = [m["lower_bound"] for m in watcher.heard if m and "lower_bound" in m]
-    assert selector.status_ == "gap"
-    assert selector.n_nodes_ == 5
-    assert np.all(np.diff(bounds) >= 0)
-    assert selector.lower_bound_ == pytest.approx(bounds[-1])
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
@@ -152,17 +81,41 @@ def test_restarts_are_made_where_little_is_proven(loss, alpha):
     assert proven.objective_ <= plain.objective_ * (1 + 1e-9)
 
 
-def test_without_restarts_the_search_is_not_repeated(monkeypatch):
-    from rowsparse.selectors.topk import topk as module
+def test_a_proof_improves_a_poor_answer_and_its_model(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    options = {"loss": "logistic", "alpha": 0.125, "certify": True, "random_state": 0}
+    best = TopK(2, **options).fit(X, y)
 
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((50, 60)), rng.standard_normal(50)
-    searched, calls = module.search, []
+    def poorest(problem, options):
+        result = search.search(problem, options)
+        worst = np.setdiff1d(np.arange(4), result.support)
+        return search.with_support(problem, result, worst)
 
-    def counted(*args, **options):
-        calls.append(options["n_restarts"])
-        return searched(*args, **options)
+    monkeypatch.setattr(search_report, "search", poorest)
+    improved = TopK(2, **options).fit(X, y)
+    assert improved.get_support().tolist() == best.get_support().tolist()
+    np.testing.assert_allclose(improved.coef_, best.coef_, rtol=1e-5, atol=1e-7)
+    assert improved.objective_ == pytest.approx(best.objective_)
+    assert improved.history_[-1] == improved.objective_
+    assert improved.status_ == "optimal"
 
-    monkeypatch.setattr(module, "search", counted)
-    TopK(6, alpha=0.05, certify=True, time_limit=1.0, n_restarts=0).fit(X, y)
-    assert calls == [0]
+
+def test_what_cannot_be_proven_is_refused():
+    with pytest.raises(ValueError, match="certify is not for loss='l21'"):
+        TopK(1, loss="l21", certify=True).fit(np.eye(3), [0, 1, 1])
+
+
+# ----------------------------------------------------------------------- the history
+@pytest.mark.parametrize("options", [{}, {"loss": "logistic"}, {"n_restarts": 0}])
+@pytest.mark.parametrize("unit", [1.0, 1e100])
+def test_it_ends_with_what_is_reported(options: dict[str, object], unit: float) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    y = y if options.get("loss") else unit * y
+    task = "auto" if options.get("loss") else "regression"
+    selector = TopK(3, certify=True, task=task, random_state=0, **options)
+    selector.fit(X[:200, :10], y[:200])
+    history = selector.proof_history_
+    assert history["objective"][-1] == selector.objective_
+    assert history["lower_bound"][-1] == selector.lower_bound_
+    assert history["nodes"][-1] == selector.n_nodes_
+    assert (history["lower_bound"] <= history["objective"][-1] * (1 + 1e-9)).all()

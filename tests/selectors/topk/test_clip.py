@@ -1,17 +1,12 @@
 """TopK with clipped columns, against columns that were clipped by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
-from sklearn.linear_model import Ridge
 
-from rowsparse import StabilitySelection, TopK, TopKCV, topk_path
+from rowsparse import TopK, TopKCV, topk_path
 from rowsparse.certificate import verify
 
 
@@ -58,16 +53,6 @@ def test_equals_columns_clipped_by_hand(make, options):
     np.testing.assert_array_equal(selector.transform(X), X[:, expected.support_])
 
 
-def test_the_model_is_a_ridge_regression_on_clipped_columns():
-    X, y = counts()
-    selector = TopK(4, clip=2.0, task="regression", random_state=0).fit(X, y * 1.0)
-    S = selector.get_support(indices=True)
-    Z = by_hand(X, 2.0)[:, S]
-    expected = Ridge(alpha=0.1 * len(y)).fit(Z, y)
-    values = np.clip(X, *selector.clip_limits_) @ selector.coef_ + selector.intercept_
-    np.testing.assert_allclose(values, expected.predict(Z))
-
-
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_whole_weights_are_repeated_samples(make):
     X, y = counts()
@@ -80,37 +65,16 @@ def test_whole_weights_are_repeated_samples(make):
     assert weighted.objective_ == pytest.approx(repeated.objective_)
 
 
-def test_units_and_origins_of_the_columns_do_not_matter():
-    X, y = counts()
-    scale, shift = 10.0 ** np.linspace(-3, 3, 12), np.linspace(-5, 5, 12)
-    scale[::2] *= -1
-    one = TopK(3, clip=1.5, random_state=0).fit(X, y)
-    other = TopK(3, clip=1.5, random_state=0).fit(X * scale + shift, y)
-    np.testing.assert_array_equal(one.support_, other.support_)
-    assert one.objective_ == pytest.approx(other.objective_)
-    np.testing.assert_allclose(one.coef_, other.coef_ * scale, atol=1e-10)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.1])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_the_proof_is_about_the_clipped_columns_and_holds(alpha, make, tmp_path):
+def test_a_proof_without_a_ridge_names_its_limit_in_a_file_too(make, tmp_path):
     X, y = counts(d=8)
     X[:, 7] = -2 * X[:, 6]  # without a ridge one of the two is left out
-    X = make(X)
-    options = {"loss": "squared", "alpha": alpha, "certify": True}
-    selector = TopK(2, clip=1.0, random_state=0, **options).fit(X, y)
-    Z, Y = by_hand(np.asarray(X.todense() if sp.issparse(X) else X), 1.0), np.eye(3)[y]
-    objectives = []
-    for S in combinations(range(8), 2):
-        fit = Ridge(alpha=max(alpha * len(y), 1e-9)).fit(Z[:, S], Y)
-        loss = ((Y - fit.predict(Z[:, S])) ** 2).sum()
-        objectives.append(loss + alpha * len(y) * (fit.coef_**2).sum())
+    options = {"loss": "squared", "alpha": 0.0, "certify": True}
+    selector = TopK(2, clip=1.0, random_state=0, **options).fit(make(X), y)
     assert selector.status_ == "optimal"
-    assert selector.objective_ == pytest.approx(min(objectives), rel=1e-6)
-    assert selector.lower_bound_ <= min(objectives) * (1 + 1e-9)
     proof = type(selector.proof_).load(selector.proof_.save(tmp_path / "proof"))
     assert proof.statement.clip == 1.0
-    assert float(verify(X, y, proof)) == pytest.approx(selector.lower_bound_)
+    assert float(verify(make(X), y, proof)) == pytest.approx(selector.lower_bound_)
 
 
 def test_a_proof_is_checked_with_the_limit_that_it_names():
@@ -154,39 +118,7 @@ def test_folds_score_models_within_the_limits_of_their_training_samples(make, lo
     assert selector.clip_limits_.shape == (2, 12)
 
 
-def test_subsamples_are_clipped_by_themselves():
-    X, y = counts()
-    inner = TopK(2, clip=1.0, random_state=0)
-    stability = StabilitySelection(inner, n_subsamples=3, random_state=0).fit(X, y)
-    plain = StabilitySelection(clone(inner).set_params(clip=None), n_subsamples=3, random_state=0)
-    assert not np.array_equal(stability.supports_, plain.fit(X, y).supports_)
-
-
-def test_constant_columns_stay_constant_and_a_new_fit_forgets_the_limits():
-    X, y = counts()
-    X[:, 4] = 7.0
-    selector = TopK(3, clip=1.0, random_state=0).fit(X, y)
-    assert not selector.support_[4]
-    np.testing.assert_array_equal(selector.clip_limits_[:, 4], [-np.inf, np.inf])
-    assert not hasattr(selector.set_params(clip=None).fit(X, y), "clip_limits_")
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"clip": 0.0}, ValueError, "clip must be a number above 0 or None; got 0.0."),
-        ({"clip": np.nan}, ValueError, "clip must be a number above 0 or None; got nan."),
-        ({"clip": "2"}, TypeError, "clip must be a number above 0 or None; got '2'."),
-        (
-            {"clip": 2.0, "standardize": False},
-            ValueError,
-            "clip is for standardised columns: set standardize=True.",
-        ),
-    ],
-)
-def test_bad_limits_are_refused_in_one_sentence(options, error, words):
-    X, y = counts()
-    for selector in (TopK(2, **options), TopKCV(k_max=2, **options)):
-        with pytest.raises(error) as caught:
-            selector.fit(X, y)
-        assert str(caught.value) == words
+def test_a_limit_needs_standardised_columns():
+    for selector in (TopK(2, clip=2.0, standardize=False), TopKCV(clip=2.0, standardize=False)):
+        with pytest.raises(ValueError, match=r"^clip is for standardised columns: set standardiz"):
+            selector.fit(*counts())

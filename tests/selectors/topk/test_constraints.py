@@ -1,17 +1,15 @@
 """Columns that must or must not be selected, and groups of columns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from rowsparse.selectors.topk.constraints import Constraints, resolve_columns, resolve_groups
+from rowsparse.selectors.topk.topk_problem import Constraints, resolve_columns, resolve_groups
 
 NAMES = np.array(["a", "b", "c", "d", "e"])
 
 
 def asked(include=None, exclude=None, groups=None) -> Constraints:
-    return Constraints.of(include, exclude, groups, 5, NAMES)
+    return Constraints.resolved(include, exclude, groups, 5, NAMES)
 
 
 @pytest.mark.parametrize("value", [["b", 3], ("d", 1), np.array([3, 1, 1]), {1, 3}, range(1, 4, 2)])
@@ -40,19 +38,14 @@ def test_what_is_no_column_is_refused(value, names, error, words):
         resolve_columns("include", value, 5, names)
 
 
-def test_without_groups_the_columns_are_counted():
-    found = asked(include=["b"], exclude=[0, 4])
-    assert (found.noun, found.n_units, found.n_left) == ("columns", 5, 3)
-    assert found.fixed.tolist() == [1]
-    assert found.barred.tolist() == [0, 4]
-
-
 def test_a_column_fixes_or_bars_its_group():
-    found = asked(include=["b"], exclude=["d"], groups=[["a", "b"], ["c", "d"]])
+    found = asked(include=["d"], exclude=["b"], groups=[["a", "b"], ["c", "d"]])
     assert [group.tolist() for group in found.groups] == [[0, 1], [2, 3], [4]]
-    assert (found.noun, found.n_units, found.n_left) == ("groups", 3, 2)
-    assert found.fixed.tolist() == [0]
-    assert found.barred.tolist() == [1]
+    assert (found.noun, found.units.n_units, found.n_left) == ("groups", 3, 2)
+    assert found.units.fixed.tolist() == [1]
+    assert found.units.barred.tolist() == [0]
+    choices = found.choices(2)
+    assert (choices.fixed.tolist(), choices.barred.tolist()) == ([1], [0])
 
 
 def test_labels_and_lists_give_the_same_groups():

@@ -1,7 +1,5 @@
 """TopK that predicts: scikit-learn's linear models on the selected columns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -137,12 +135,6 @@ def test_dask_collections_are_predicted() -> None:
     model = TopKRegressor(3).fit(X, y)
     found = model.predict(da.from_array(X, chunks=(50, -1)))
     np.testing.assert_allclose(found, model.predict(X))
-
-
-def test_torch_tensors_are_predicted(torch: Any) -> None:
-    X, y = numbers_of_three()
-    model = TopKRegressor(3).fit(X, y)
-    np.testing.assert_allclose(model.predict(torch.from_numpy(X)), model.predict(X))
 
 
 def test_probabilities_too_small_for_floats_are_of_the_least_unlikely_class() -> None:

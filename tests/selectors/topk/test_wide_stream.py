@@ -1,16 +1,13 @@
 """Streamed samples with too many columns for X'X: a few passes, and the answer of all at once."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rowsparse import CDLSR, RowBlocks, TopK
-from rowsparse.moments import Moments
-from rowsparse.selectors.base import from_moments
+from rowsparse import CDLSR, RowBlocks, TopK, topk_path
+from rowsparse.selectors.base import source
 from rowsparse.selectors.topk import wide_stream
 
 rng = np.random.default_rng(0)
@@ -22,7 +19,7 @@ Y = X[:, 0] + 2.0 * X[:, 1] - X[:, 40] + 0.2 * rng.standard_normal(150)
 
 @pytest.fixture(autouse=True)
 def few_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(from_moments, "MAX_PRODUCTS", 30)
+    monkeypatch.setattr(source, "MAX_PRODUCTS", 30)
     monkeypatch.setattr(wide_stream, "_CANDIDATES", 8)
     monkeypatch.setattr(wide_stream, "_MORE", 6)
 
@@ -47,17 +44,6 @@ def test_the_answer_is_that_of_all_samples(
     assert 3 <= found.n_passes_ == blocks.n_passes <= 21
 
 
-def test_products_of_all_columns_with_some() -> None:
-    w, columns = rng.random(150), np.array([3, 40])
-    found = Moments(products=False).update(X[:70], Y[:70], w[:70]).update(X[70:], Y[70:], w[70:])
-    blocks = RowBlocks.from_arrays(X, Y, w, rows=70)
-    Z = X - np.average(X, axis=0, weights=w)
-    expected = (Z * w[:, None]).T @ Z[:, columns]
-    np.testing.assert_allclose(
-        wide_stream.products_with(blocks, columns, found.statistics), expected, atol=1e-9
-    )
-
-
 @pytest.mark.parametrize(
     ("selector", "message"),
     [
@@ -70,3 +56,8 @@ def test_what_cannot_be_done_is_said(selector: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         selector.fit(RowBlocks.from_arrays(X, Y))
     assert not hasattr(selector, "n_features_in_")
+
+
+def test_a_path_needs_all_products() -> None:
+    with pytest.raises(ValueError, match="A path needs X'X in memory, and the 60 columns"):
+        topk_path(RowBlocks.from_arrays(X, Y), None, 3)

@@ -1,20 +1,21 @@
 """Small problems, their best choice by enumeration, and a proof with the settings of a test."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
 
-from benchmarks.exact_logistic import LogisticProblem
+from benchmarks.exact import ColumnSets
+from benchmarks.exact_curved import LogisticProblem
 from rowsparse._deadline import NO_DEADLINE
 from rowsparse.design import make_design
+from rowsparse.solvers.choices import Choices
 from rowsparse.solvers.losses.logistic import LogisticLoss
-from rowsparse.solvers.proof.branch import BranchAndBound
-from rowsparse.solvers.proof.candidates import Candidates
-from rowsparse.solvers.proof.diagonal import uniform_diagonal
-from rowsparse.solvers.proof.logistic_candidates import LogisticCandidates
-from rowsparse.solvers.proof.nodes import ProofOptions
+from rowsparse.solvers.losses.squared import SquaredLoss
+from rowsparse.solvers.problem import Fit, Options, Outcome, Problem
+from rowsparse.solvers.proof.column_candidates import ColumnCandidates
+from rowsparse.solvers.proof.gram_candidates import GramCandidates
+from rowsparse.solvers.proof.tree import Tree
+from rowsparse.solvers.solution import silent
 
 NONE = np.zeros(0, dtype=np.intp)
 
@@ -56,9 +57,13 @@ def random_ridge(rng, X):
     return 10.0 ** rng.uniform(-3, 2) * max(np.linalg.norm(X) ** 2 / X.shape[1], 1e-6)
 
 
-def candidates(X, Y, ridge, features=None):
-    design, _ = make_design(X, center=False, scale=False)
-    return Candidates.of(design, Y, ridge, features)
+def squared_loss(X, Y):
+    return SquaredLoss(make_design(X, center=False, scale=False)[0], Y)
+
+
+def candidates(X, Y, ridge, k=1, **rules):
+    choices = Choices.from_columns(X.shape[1], k, **rules)
+    return GramCandidates.from_loss(squared_loss(X, Y), ridge, choices)
 
 
 def random_labels(rng, n, c):
@@ -74,17 +79,17 @@ def logistic_loss(X, Y, omega=None, fit_intercept=True):
     return LogisticLoss(design, Y, np.ones(len(Y)) if omega is None else omega, fit_intercept)
 
 
-def logistic_candidates(X, Y, ridge, omega=None, fit_intercept=True):
+def logistic_candidates(X, Y, ridge, k, omega=None, fit_intercept=True, **rules):
     loss = logistic_loss(X, Y, omega, fit_intercept)
-    return LogisticCandidates.of(loss, ridge, np.arange(X.shape[1]))
+    return ColumnCandidates.from_loss(loss, ridge, Choices.from_columns(X.shape[1], k, **rules))
 
 
-def logistic_oracle(X, Y, k, ridge, omega=None, fit_intercept=True, include=(), exclude=()):
+def logistic_oracle(X, Y, k, ridge, omega=None, fit_intercept=True, *rules, **others):
     """The same problem in long doubles: the objective of any choice, and of the best."""
     weights = np.ones(len(Y)) if omega is None else omega
     wide = [np.asarray(part, dtype=np.longdouble) for part in (X, Y, weights)]
-    rules = frozenset(include), frozenset(exclude)
-    return LogisticProblem(*wide, np.longdouble(ridge), fit_intercept, k, *rules)
+    sets = ColumnSets.of(X.shape[1], k, *rules, **others)
+    return LogisticProblem(*wide, np.longdouble(ridge), fit_intercept, sets)
 
 
 def prove(
@@ -99,33 +104,49 @@ def prove(
     gap_tol=1e-6,
     deadline=NO_DEADLINE,
     keep_on_interrupt=False,
-    monitor=lambda progress: False,
+    monitor=silent,
     n_jobs=None,
     search=None,
 ):
     """Branch and bound on X and Y as they are, with a search in between if one is given."""
-    include = np.array(include, dtype=np.intp)
-    keep = np.setdiff1d(np.arange(X.shape[1]), exclude)
-    problem = candidates(X, Y, ridge, keep)
-    diagonal = uniform_diagonal(problem, k, include)
-    if diagonal is not None:
-        problem = problem.with_diagonal(diagonal)
+    problem = candidates(X, Y, ridge, k, include=include, exclude=exclude)
     if start is None:
-        start = np.concatenate([include, np.setdiff1d(keep, include)])[:k]
-    tree = BranchAndBound(
-        problem,
+        others = np.setdiff1d(np.arange(X.shape[1]), [*include, *exclude])
+        start = np.array([*include, *others][:k], dtype=np.intp)
+    options = Options(
+        n_jobs=n_jobs,
+        deadline=deadline,
+        monitor=monitor,
+        gap_tol=gap_tol,
+        keep_on_interrupt=keep_on_interrupt,
+    )
+    tree = Tree(
+        problem.with_uniform_diagonal(),
         start,
         value_of(X, Y, start, ridge),
-        include=include,
-        options=ProofOptions(k, gap_tol),
-        deadline=deadline,
-        keep_on_interrupt=keep_on_interrupt,
+        options,
         refit=lambda S: value_of(X, Y, S, ridge),
-        monitor=monitor,
-        n_jobs=n_jobs,
     )
-    return tree.run() if search is None else tree.run_or_search(search)
+    if search is None:
+        tree.run()
+    else:
+        tree.run_or_search(search)
+    return tree
 
 
 def is_closed(proof, gap_tol=1e-6):
     return proof.objective - proof.lower_bound <= gap_tol * proof.objective
+
+
+def asked(loss, k, ridge, start, objective, *, include=(), exclude=(), groups=None):
+    """The problem, and an outcome that knows this choice."""
+    d = loss.design.shape[1]
+    choices = Choices.from_columns(d, k, include=include, exclude=exclude, groups=groups)
+    fit = Fit(np.sort(start), NONE, NONE, objective)
+    known = Outcome(fit, NONE, NONE, 1, np.array([objective]), False)
+    return Problem(loss, ridge, choices), known
+
+
+def after(n_nodes):
+    """A monitor that ends a proof after some nodes."""
+    return lambda objective, *, lower_bound, nodes: nodes >= n_nodes

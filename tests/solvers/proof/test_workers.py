@@ -1,7 +1,5 @@
 """Branch and bound in several processes: the same proof, and all processes end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -13,10 +11,10 @@ import scipy.sparse as sp
 
 from rowsparse import TopK
 from rowsparse._deadline import Deadline
-from rowsparse.solvers.proof import branch
+from rowsparse.solvers.proof import tree
 from rowsparse.solvers.proof.workers import WorkerPool
 
-from .problems import prove
+from .problems import after, prove
 
 
 @pytest.fixture
@@ -40,7 +38,7 @@ def pools(monkeypatch):
         pool.n_tasks += len(tasks)
         return results(pool, tasks, deadline)
 
-    monkeypatch.setattr(branch, "_SECONDS_BEFORE_WORKERS", -1.0)
+    monkeypatch.setattr(tree, "_SECONDS_BEFORE_WORKERS", -1.0)
     monkeypatch.setattr(WorkerPool, "_start", started)
     monkeypatch.setattr(WorkerPool, "is_ready", ready)
     monkeypatch.setattr(WorkerPool, "results", counted)
@@ -142,8 +140,8 @@ def ctrl_c():
     """A monitor that sends Ctrl-C a moment after the 50th node."""
     timers = []
 
-    def monitor(progress):
-        if progress.nodes > 50 and not timers:
+    def monitor(objective, *, lower_bound, nodes):
+        if nodes > 50 and not timers:
             timers.append(threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)))
             timers[0].start()
         return False
@@ -155,7 +153,7 @@ def ctrl_c():
 @pytest.mark.usefixtures("interruptible")
 def test_interrupt_ends_the_processes_and_keeps_what_is_proven(pools, ctrl_c):
     X, Y = hard_problem()
-    root = prove(X, Y, 10, 1.0, monitor=lambda progress: True)
+    root = prove(X, Y, 10, 1.0, monitor=after(0))
     proof = prove(X, Y, 10, 1.0, keep_on_interrupt=True, n_jobs=2, monitor=ctrl_c)
     assert proof.stopped
     assert root.root_bound <= proof.lower_bound < proof.objective
@@ -174,7 +172,7 @@ def test_interrupt_ends_the_processes_and_goes_through(pools, ctrl_c):
 
 def test_monitor_stops_at_the_same_node_for_any_number_of_processes(pools):
     X, Y = hard_problem()
-    proofs = [prove(X, Y, 10, 1.0, n_jobs=jobs, monitor=lambda p: p.nodes >= 90) for jobs in (1, 2)]
+    proofs = [prove(X, Y, 10, 1.0, n_jobs=jobs, monitor=after(90)) for jobs in (1, 2)]
     assert 90 <= proofs[0].nodes < 100
     same(*proofs)
     assert pools[0].n_tasks > 0
@@ -185,7 +183,7 @@ def test_death_of_a_process_does_not_change_the_proof(pools):
     X, Y = correlated(40, 40, 45, 2)
     dead = []
 
-    def kill(progress):
+    def kill(objective, **details):
         if pools and not dead:
             dead.append(pools[0].started[0].pid)
             os.kill(dead[0], signal.SIGKILL)
@@ -196,7 +194,17 @@ def test_death_of_a_process_does_not_change_the_proof(pools):
 
 
 def test_easy_proofs_start_no_processes(monkeypatch):
-    monkeypatch.setattr(branch, "_SECONDS_BEFORE_WORKERS", 1e6)
+    monkeypatch.setattr(tree, "_SECONDS_BEFORE_WORKERS", 1e6)
     monkeypatch.setattr(WorkerPool, "_start", lambda pool: pytest.fail("a process was started"))
     X, Y = correlated(3, 30, 20, 1)
     assert prove(X, Y, 4, 5.0, n_jobs=-1).complete
+
+
+@pytest.mark.parametrize(
+    ("seconds", "nodes", "expected"), [(9, 9, True), (9, 99, False), (0.5, 1, False)]
+)
+def test_processes_start_where_the_open_nodes_will_take_long(seconds, nodes, expected):
+    running = tree.Tree.__new__(tree.Tree)
+    running._start, running.nodes = time.perf_counter() - seconds, nodes
+    running._open = [None] * 3
+    assert running._takes_long(2) is expected

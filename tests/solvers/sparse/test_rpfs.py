@@ -1,15 +1,12 @@
 """RPFS: the printed steps, the refit, and how it compares with enumeration and forward."""
 
-from __future__ import annotations
-
-from itertools import combinations
-
 import numpy as np
 import pytest
 
 from rowsparse.rows import top_rows
 from rowsparse.solvers.losses.l21 import L21Loss
-from rowsparse.solvers.sparse.rpfs import ForwardStart
+from rowsparse.solvers.solution import silent
+from rowsparse.solvers.sparse.rpfs_solver import AlmOptions, ForwardStart, RidgeStep, Scaled, alm
 
 from ..cases import design_of, l21_loss, refit, solve_rpfs, wrong_labels
 
@@ -72,90 +69,15 @@ def test_at_most_k_rows_and_a_refit_no_worse_than_the_alm(variant, init):
     assert sorted(top_rows(solution.scores, 4)) == solution.support.tolist()
 
 
-def test_corrected_against_enumeration_of_all_supports():
-    reached = 0
-    for seed in range(5):
-        X, Y = wrong_labels(seed, n=20, d=8)
-        design = design_of(X)
-        optimum = min(
-            refit(design, Y, np.array(S), tol=1e-7).objective for S in combinations(range(8), 3)
-        )
-        found = solve(X, Y, 3, max_iter=300).objective
-        assert found >= optimum * (1 - 1e-6)
-        reached += found <= optimum * (1 + 1e-5)
-    assert reached >= 4
-
-
 @pytest.mark.parametrize("init", ["forward", "zero", "random"])
 def test_corrected_is_never_worse_than_the_refit_of_forward_selection(init):
     for seed in range(4):
         X, Y = wrong_labels(seed, n=30, d=80)
         solution = solve(X, Y, 5, init=init, max_iter=150)
-        start = ForwardStart.of(L21Loss.of(design_of(X), Y, None, True), 5)
+        start = ForwardStart.from_loss(L21Loss.from_targets(design_of(X), Y, None, True), 5)
         forward_loss = refit(design_of(X), Y, start.support).objective
         assert solution.attributes["forward_objective_"] == pytest.approx(forward_loss)
         assert solution.objective <= forward_loss * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("center", [True, False])
-def test_weights_equal_repeated_rows(center):
-    X, Y = wrong_labels(3, n=20, d=30)
-    weights = np.random.default_rng(0).integers(1, 4, 20)
-    options = {"init": "zero", "max_iter": 100, "center": False, "fit_intercept": center}
-    one = solve(X, Y, 4, weights=weights.astype(float), **options)
-    two = solve(X.repeat(weights, axis=0), Y.repeat(weights, axis=0), 4, **options)
-    np.testing.assert_allclose(one.history, two.history, rtol=1e-7)
-    assert one.support.tolist() == two.support.tolist()
-    assert one.objective == pytest.approx(two.objective, rel=1e-6)
-    np.testing.assert_allclose(one.W, two.W, atol=1e-3)
-
-
-def test_centred_and_raw_designs_give_the_same_answer_with_an_intercept():
-    X, Y = wrong_labels(4, d=30)
-    centred, raw = solve(X, Y, 4, max_iter=100), solve(X, Y, 4, center=False, max_iter=100)
-    assert centred.support.tolist() == raw.support.tolist()
-    np.testing.assert_allclose(centred.history, raw.history, rtol=1e-7)
-    assert centred.objective == pytest.approx(raw.objective, rel=1e-6)
-
-
-@pytest.mark.parametrize("center", [True, False])
-def test_constant_columns_are_taken_last(center):
-    X, Y = wrong_labels(5, d=6)
-    X = np.hstack([np.full((24, 2), 0.1), X])
-    for init in ("forward", "zero", "random"):
-        solution = solve(X, Y, 6, center=center, init=init, max_iter=50)
-        assert solution.support.tolist() == list(range(2, 8))
-
-
-@pytest.mark.parametrize("k", [25, 30])
-def test_more_features_than_samples_fit_perfectly(k):
-    X, Y = wrong_labels(6, d=30)
-    X[:, 4] = X[:, 5]
-    solution = solve(X, Y, k, max_iter=30)
-    assert np.unique(solution.support).size == k
-    assert solution.objective < 1e-6
-
-
-def test_same_seed_same_answer_and_the_scale_of_the_start_matters():
-    X, Y = wrong_labels(8, d=40)
-    options = {"variant": "published", "n_restarts": 1, "max_iter": 100}
-    one, two = (solve(X, Y, 3, seed=5, **options) for _ in range(2))
-    small = solve(X, Y, 3, seed=5, init_scale=0.01, **options)
-    np.testing.assert_array_equal(one.W, two.W)
-    assert one.attributes["alm_objective_"] != small.attributes["alm_objective_"]
-
-
-def test_monitor_stops_the_iteration():
-    X, Y = wrong_labels(9)
-    seen = []
-
-    def monitor(value):
-        seen.append(value)
-        return len(seen) == 5
-
-    solution = solve(X, Y, 3, monitor=monitor)
-    assert solution.n_iter == 5
-    np.testing.assert_array_equal(seen, solution.history)
 
 
 @pytest.mark.slow
@@ -176,3 +98,21 @@ def test_allaml_losses_follow_the_scale_of_the_start(benchmark_data):
         assert large.objective > np.sqrt(50)
         assert corrected.objective < large.attributes["objectives_"].min()
         assert corrected.objective < small.attributes["objectives_"].min()
+
+
+# ------------------------------------------------------------------------- the augmented Lagrangian
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_run_stops_early_once_the_split_holds(classes):
+    X, Y = wrong_labels(7, n=12, d=40, classes=classes)
+    problem = Scaled.from_loss(L21Loss.from_targets(design_of(X), Y, None, True), joint=True)
+    options = AlmOptions(mu=0.1, rho=1.05, max_iter=2000, norm="l2", tol=1e-4, may_stop=True)
+    run = alm(problem, RidgeStep(problem.Z), np.zeros((40, classes)), 8, options, silent)
+    assert run.converged
+    assert len(run.history) < 2000
+    # W = V and E = XW + 1b' - Y: another hundred steps change the loss no more.
+    longer = AlmOptions(
+        mu=0.1, rho=1.05, max_iter=len(run.history) + 100, norm="l2", tol=1e-4, may_stop=False
+    )
+    again = alm(problem, RidgeStep(problem.Z), np.zeros((40, classes)), 8, longer, silent)
+    assert again.rows.tolist() == run.rows.tolist()
+    assert again.history[-1] == pytest.approx(run.history[-1], abs=1e-3 * np.sqrt(12))

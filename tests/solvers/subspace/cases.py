@@ -1,7 +1,5 @@
 """Data and literal formulae for the tests of the subspace methods and of their selectors."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,13 +1,13 @@
-"""FSPCA against enumeration and a literal dense version."""
-
-from __future__ import annotations
+"""FSPCA against enumeration and a literal dense version; its components, warnings and units."""
 
 import numpy as np
 import pytest
 
+from rowsparse import FSPCA
 from rowsparse.rows import top_rows
-from rowsparse.solvers.subspace.fspca import fspca
-from tests.solvers.subspace.cases import best_variance, design_of, mixed_columns
+from rowsparse.solvers.subspace.fspca_solver import fspca
+
+from .cases import best_variance, design_of, mixed_columns, standardised
 
 
 def solve(X, k, m, **options):
@@ -69,9 +69,39 @@ def test_enumeration_is_an_upper_bound_that_is_often_attained():
     assert attained >= 10
 
 
-def test_the_monitor_can_stop_it():
-    X = mixed_columns(8, n=30, d=60)
-    assert solve(X, 10, 2).n_iter > 2
-    told = []
-    solution = solve(X, 10, 2, monitor=lambda value: told.append(value) or True)
-    assert solution.n_iter == len(told) == 1
+# ------------------------------------------------------------------------------------- the selector
+def test_as_many_components_as_features_are_the_largest_variances():
+    X = mixed_columns(5) * np.geomspace(1, 3, 12)
+    with pytest.warns(UserWarning, match="n_components=4 for 4 features only takes the largest"):
+        selector = FSPCA(4, n_components=4, standardize=False).fit(X)
+    largest = np.argsort(-X.var(axis=0))
+    assert set(np.flatnonzero(selector.support_)) == set(largest[:4])
+    assert selector.objective_ == pytest.approx(X.var(axis=0)[largest[:4]].sum())
+    np.testing.assert_array_equal(np.argsort(selector.ranking_, kind="stable")[4:], largest[4:])
+
+
+def test_equal_variances_are_ordered_by_their_part_in_the_leading_components():
+    X = mixed_columns(6)
+    Z = standardised(X)
+    values, vectors = np.linalg.eigh(Z.T @ Z / len(Z))
+    part = (vectors[:, -4:] ** 2 * (values[-4:] + 0.1)).sum(axis=1)
+    with pytest.warns(UserWarning, match="largest variances"):
+        selector = FSPCA(4).fit(X)
+    assert set(np.flatnonzero(selector.support_)) == set(np.argsort(-part)[:4])
+
+
+def test_number_of_components():
+    X = mixed_columns(7, d=30)
+    y = np.arange(40) % 3
+    assert FSPCA(15).fit(X).components_.shape == (10, 30)
+    assert FSPCA(15).fit(X, y).components_.shape == (3, 30)
+    assert FSPCA(15).fit(X, y + 0.5).components_.shape == (10, 30)
+    labelled = FSPCA(15, task="classification").fit(X, y + 0.5)
+    assert labelled.components_.shape == (3, 30)
+    assert FSPCA(15, n_components=2).fit(X, y).components_.shape == (2, 30)
+    with pytest.raises(ValueError, match="n_components must be at most n_features_to_select=5"):
+        FSPCA(5, n_components=6).fit(X)
+    with pytest.raises(ValueError, match="at most n_features_to_select=6, so that 6 features"):
+        FSPCA(0.2, n_components=7).fit(X)
+    with pytest.warns(UserWarning, match="all features are kept"):
+        assert FSPCA(40, n_components=35).fit(X).components_.shape == (30, 30)

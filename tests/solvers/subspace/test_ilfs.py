@@ -1,34 +1,18 @@
-"""ILFS: its ratios, its tokens, and expectation-maximisation."""
-
-from __future__ import annotations
+"""ILFS: ratios, tokens, expectation-maximisation, planted features and the sum over paths."""
 
 import numpy as np
 import pytest
 
-from rowsparse.solvers.subspace import ilfs as module
-from rowsparse.solvers.subspace.ilfs import ilfs, most_likely, nearness, token_counts
-from tests.solvers.subspace.cases import (
-    class_ratios,
-    count_tokens,
-    design_of,
-    expectation_maximisation,
-    first_tokens,
-    planted,
-)
+from rowsparse import ILFS
+from rowsparse.solvers.subspace import ilfs_solver as module
+from rowsparse.solvers.subspace.ilfs_solver import ilfs, most_likely, nearness, token_counts
+
+from .cases import count_tokens, design_of, expectation_maximisation, first_tokens, planted
 
 
 def fixed_tokens(X, y, T):
     options = {"n_tokens": T, "update_tokens": False, "max_iter": 1, "tol": 1e-8}
     return ilfs(design_of(X, scale=True), np.eye(3)[y], **options).probability
-
-
-def test_the_ratio_says_how_near_the_own_class_is():
-    X, y = planted(0, 30, 6)
-    r = nearness(X, np.eye(3)[y])
-    np.testing.assert_allclose(r, class_ratios(X, y), rtol=1e-9)
-    assert r.min() >= 0
-    assert r.max() <= 1
-    np.testing.assert_array_equal(nearness(np.ones((30, 2)), np.eye(3)[y]), 1 / 3)
 
 
 @pytest.mark.parametrize("T", [2, 3, 6])
@@ -38,12 +22,6 @@ def test_tokens_are_the_intervals_and_the_largest_value(T):
     np.testing.assert_array_equal(counts, count_tokens(X, y, T))
     np.testing.assert_array_equal(counts.sum(axis=0), 40)
     assert np.all(counts[-1] >= 1)
-
-
-def test_equal_ratios_are_cut_from_zero_to_one():
-    r = np.column_stack([np.zeros(5), np.full(5, 0.5), np.ones(5)])
-    counts = token_counts(r, 4)
-    np.testing.assert_array_equal(counts.argmax(axis=0), [0, 1, 3])
 
 
 @pytest.mark.parametrize("T", [3, 4, 6])
@@ -68,16 +46,6 @@ def test_the_likelihood_is_largest_at_the_answer():
     # All counts at one end: the largest likelihood is at the end of [0, 1].
     ends = most_likely(np.array([[9.0, 0.0], [0.0, 9.0]]), *(np.array([[0.9, 0.1], [0.1, 0.9]])))
     np.testing.assert_allclose(ends, [1, 0], atol=1e-12)
-
-
-def test_features_at_the_same_end_are_ordered_by_their_slope():
-    # Columns 0 and 1 are at 1; the likelihood of column 1 rises more steeply.
-    counts = np.array([[8.0, 9.0, 5.0], [1.0, 0.0, 4.0]])
-    first = np.array([0.6, 0.4])
-    g = most_likely(counts, first, first[::-1])
-    np.testing.assert_allclose(g[:2], 1.0)
-    slope = module._slope(counts, first, first[::-1], g)
-    assert np.lexsort((-slope, -g)).tolist() == [1, 0, 2]
 
 
 def test_learnt_tokens_against_loops():
@@ -105,3 +73,37 @@ def test_columns_in_blocks(monkeypatch):
     whole = fixed_tokens(X, y, 6)
     monkeypatch.setattr(module, "_BLOCK_ENTRIES", 300)
     np.testing.assert_array_equal(fixed_tokens(X, y, 6), whole)
+
+
+# ------------------------------------------------------------------------------------- the selector
+def test_the_sum_over_all_paths_is_proportional_to_the_scores():
+    X, y = planted(4, 60, 30)
+    g = ILFS(5).fit(X, y).scores_
+    A = np.outer(g, g)
+    paths = np.linalg.inv(np.eye(30) - 0.9 / np.linalg.eigvalsh(A)[-1] * A) - np.eye(30)
+    published = paths.sum(axis=1)
+    np.testing.assert_allclose(published, 0.9 * g * g.sum() / (0.1 * (g @ g)), rtol=1e-9)
+
+
+def test_the_likelihood_never_falls():
+    X, y = planted(5)
+    for T in (3, 6):
+        selector = ILFS(5, tokens="plsa", n_tokens=T).fit(X, y)
+        assert selector.n_iter_ > 5
+        history = selector.history_
+        assert np.all(np.diff(history) >= -1e-10 * np.abs(history[1:]))
+
+
+@pytest.mark.parametrize("tokens", ["fixed", "plsa"])
+def test_scales_offsets_twins_and_constants_do_not_matter(tokens):
+    X, y = planted(7, 60, 12)
+    plain = ILFS(4, tokens=tokens).fit(X, y)
+    moved = ILFS(4, tokens=tokens).fit(X * np.geomspace(1e-3, 1e3, 12) + 5.0, y)
+    np.testing.assert_allclose(moved.scores_, plain.scores_, rtol=1e-6)
+    constant = ILFS(4, tokens=tokens).fit(np.insert(X, 2, 1.0, axis=1), y)
+    np.testing.assert_allclose(np.delete(constant.scores_, 2), plain.scores_, rtol=1e-9)
+    twin = ILFS(4, tokens=tokens).fit(np.column_stack([X, X[:, 0]]), y)
+    assert twin.scores_[0] == pytest.approx(twin.scores_[-1], rel=1e-12)
+    order = np.random.default_rng(0).permutation(12)
+    permuted = ILFS(4, tokens=tokens).fit(X[:, order], y)
+    np.testing.assert_allclose(permuted.scores_, plain.scores_[order], rtol=1e-9)

@@ -1,6 +1,4 @@
-"""SLAP: the closed forms of its two steps, and the objective of their alternation."""
-
-from __future__ import annotations
+"""SLAP: the closed forms of its steps, its objective, planted features, data at the limits."""
 
 import numpy as np
 import pytest
@@ -10,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.linalg import eigh
 
-from rowsparse.solvers.subspace.slap import (
+from rowsparse import SLAP
+from rowsparse.solvers.subspace.slap_solver import (
     _Tall,
     _Wide,
     laplacian,
@@ -19,7 +18,8 @@ from rowsparse.solvers.subspace.slap import (
     simplex_rows,
     slap,
 )
-from tests.solvers.subspace.cases import design_of, distances, planted, standardised
+
+from .cases import design_of, distances, planted, standardised
 
 
 @given(arrays(np.float64, (4, 6), elements=st.floats(-5, 5)))
@@ -46,14 +46,6 @@ def test_the_nearest_are_those_of_the_alpha_that_has_so_many(K):
     np.testing.assert_array_equal((S > 0).sum(axis=1), K)
 
 
-def test_equal_distances_share():
-    D = np.full((5, 5), 2.0)
-    np.fill_diagonal(D, np.inf)
-    _, weight, alpha = nearest(D, 3)
-    np.testing.assert_array_equal(weight, 1 / 3)
-    np.testing.assert_array_equal(alpha, 0.0)
-
-
 def test_similarities_stay_within_classes_of_any_size():
     points = np.random.default_rng(1).standard_normal((12, 2))
     y = np.array([0] * 6 + [1] * 3 + [2] * 2 + [3])
@@ -71,13 +63,6 @@ def test_similarities_stay_within_classes_of_any_size():
             D = distances(points)[:6, :6]
             np.fill_diagonal(D, np.inf)
             np.testing.assert_allclose(S[:6, :6], simplex_rows(-D / (2 * alpha)), atol=1e-12)
-
-
-def test_the_laplacian_sums_the_distances():
-    rng = np.random.default_rng(2)
-    S, U = rng.random((8, 8)), rng.standard_normal((8, 3))
-    L = laplacian(sp.csr_array(S))
-    assert np.sum(S * distances(U)) == pytest.approx(2 * np.trace(U.T @ L @ U))
 
 
 def some_laplacian(n):
@@ -117,3 +102,61 @@ def test_with_a_fixed_alpha_the_objective_never_rises(shape, alpha):
         max_iter=40,
     )
     assert np.all(np.diff(solution.history) <= 1e-9 * solution.history[:-1])
+
+
+# ------------------------------------------------------------------------------------- the selector
+@pytest.mark.parametrize("alpha", [None, 0.05])
+def test_the_objective_is_its_formula(alpha):
+    X, y = planted(1, 40, 30)
+    Z = standardised(X)
+    selector = SLAP(5, gamma=2.0, similarity_weight=alpha).fit(X, y)
+    U = Z @ selector.components_.T
+    np.testing.assert_allclose(U.T @ U, np.eye(3), atol=1e-9)
+    D = np.where((y[:, None] == y) & ~np.eye(40, dtype=bool), distances(U), np.inf)
+    a = np.full(40, alpha) if alpha else nearest(D, 5)[2]
+    S = simplex_rows(-D / (2 * a[:, None]))
+    penalty = 2.0 * np.sqrt((selector.components_**2).sum(axis=0) + 1e-8).sum()
+    expected = np.sum(S * np.where(S > 0, D, 0)) + a @ (S**2).sum(axis=1) + penalty
+    assert selector.objective_ == pytest.approx(expected, rel=1e-9)
+    np.testing.assert_allclose(selector.scores_, np.linalg.norm(selector.components_, axis=0))
+
+
+@pytest.mark.parametrize("shape", [(40, 12), (12, 40)])
+@pytest.mark.parametrize("gamma", [1e-300, 1e-9, 1e12])
+@pytest.mark.filterwarnings("ignore:.*did not converge")
+def test_extreme_penalties_on_dependent_columns(shape, gamma):
+    X, y = planted(4, *shape)
+    X[:, 6] = X[:, 3] + X[:, 4]
+    X[:, 7] = X[:, 3]
+    for alpha in (None, 1e-9, 1e9):
+        scores = SLAP(3, gamma=gamma, similarity_weight=alpha).fit(X, y).scores_
+        assert np.isfinite(scores).all()
+        assert scores[3] == pytest.approx(scores[7], abs=1e-3 * scores.max())
+
+
+def test_dimension_and_neighbours():
+    X, y = planted(4, 30, 12)
+    assert SLAP(3).fit(X, y).components_.shape == (3, 12)
+    assert SLAP(3, n_components=1).fit(X, y).components_.shape == (1, 12)
+    # No more than the rank of the data.
+    flat = X[:, :2] @ np.random.default_rng(0).standard_normal((2, 12))
+    assert SLAP(3, n_components=5).fit(flat, y).components_.shape == (2, 12)
+    few = SLAP(3, n_neighbors=1).fit(X, y)
+    assert not np.allclose(few.scores_, SLAP(3, n_neighbors=8).fit(X, y).scores_)
+
+
+def test_repeated_samples_and_small_classes():
+    X, y = planted(5, 24, 40)
+    X[3] = X[0]
+    X[6] = X[0]
+    y = np.where(np.arange(24) < 22, y, [*y[:22], 7, 8])
+    selector = SLAP(4, max_iter=100).fit(X, y)
+    assert selector.components_.shape == (5, 40)
+    U = standardised(X) @ selector.components_.T
+    np.testing.assert_allclose(U.T @ U, np.eye(5), atol=1e-9)
+
+
+def test_where_every_class_has_one_sample_only_the_penalty_is_left():
+    X = np.random.default_rng(0).standard_normal((6, 10))
+    selector = SLAP(2, n_components=2, max_iter=100).fit(X, np.arange(6))
+    assert selector.objective_ == pytest.approx(np.sqrt(selector.scores_**2 + 1e-8).sum())

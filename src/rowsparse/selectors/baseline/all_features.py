@@ -1,4 +1,4 @@
-"""AllFeatures: what a model does without any selection."""
+"""AllFeatures: the baseline without any selection."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rowsparse._parameters import Allowed, Anything
-from rowsparse.selectors.base.sample import Sample
+from rowsparse._parameters import Allowed, AnyValue
 from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
+from rowsparse.selectors.base.source import Samples
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import group_statistics
-from rowsparse.solvers.filters.univariate import varying
+from rowsparse.solvers.filters.group_comparisons import varying
 
 
 @register("allfeatures", kind="baseline", reference="none")
@@ -43,7 +43,7 @@ class AllFeatures(ScoreSelector):
 
     supervised: ClassVar[bool] = False
     takes_device_arrays: ClassVar[bool] = True
-    allowed: ClassVar[Allowed] = {"n_features_to_select": Anything()}
+    allowed: ClassVar[Allowed] = {"n_features_to_select": AnyValue()}
 
     def __init__(self, n_features_to_select: Any = None, *, task: str = "auto") -> None:
         self.n_features_to_select = n_features_to_select
@@ -52,8 +52,8 @@ class AllFeatures(ScoreSelector):
     def _number_to_select(self, d: int) -> int:
         return d
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
-        n, d = sample.X.shape
-        varies = varying(group_statistics(sample.X, [np.arange(n)], None))
+    def _score(self, source: Samples) -> ScoredFeatures:
+        n, d = source.X.shape
+        varies = varying(group_statistics(source.X, [np.arange(n)], None))
         # Constant columns are kept on purpose: none is marked as constant, which would warn.
         return ScoredFeatures(np.where(varies, 1.0, 0.0), np.ones(d, bool), support=np.arange(d))

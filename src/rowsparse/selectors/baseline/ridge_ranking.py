@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.from_moments import FromMoments
-from rowsparse.selectors.base.problem import LinearProblem
-from rowsparse.selectors.base.ranges import Dimension
-from rowsparse.selectors.base.selector import SquaredLossSelector
+from rowsparse.selectors.base.linear_problem import Dimension, LinearProblem
+from rowsparse.selectors.base.selector import FromMoments, SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.ridge import ridge_ranking
 from rowsparse.solvers.solution import Solution

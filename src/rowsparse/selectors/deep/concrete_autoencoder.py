@@ -12,8 +12,8 @@ from rowsparse._arrays import Array
 from rowsparse._parameters import Allowed, Number, OneOf, Several
 from rowsparse.deep.concrete import ConcreteFit, ConcreteSettings, concrete_autoencoder
 from rowsparse.deep.torch_tools import Rows, standardized
-from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.base.selector import ScoredFeatures
+from rowsparse.selectors.base.source import Samples
 from rowsparse.selectors.deep.network import LAYERS, DeepSelector, NetworkData
 from rowsparse.selectors.registry import register
 
@@ -46,8 +46,8 @@ class ConcreteAutoencoder(DeepSelector):
     max_tries : int, default=5
         Limit on the tries.
     max_steps : int or None, default=100000
-        A further try is made only if it has at most so many steps (batches): a minute or two on a
-        CPU. None makes all ``max_tries``, as the authors do, which for 2000 samples may take a
+        A further try is made only if its number of steps (batches) is at most this: a minute or two
+        on a CPU. None makes all ``max_tries``, as the authors do, which for 2000 samples may take a
         quarter of an hour.
     tol : float, default=0.002
         Training ends once the largest probability of a choice is at least 1 - tol in the mean.
@@ -163,9 +163,9 @@ class ConcreteAutoencoder(DeepSelector):
         if self.temperature[0] < self.temperature[1]:
             raise ValueError(f"temperature must not rise; got {self.temperature!r}.")
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
-        data = self._network_data(sample)
-        fit = self._trained(sample, data)
+    def _score(self, source: Samples) -> ScoredFeatures:
+        data = self._network_data(source)
+        fit = self._trained(source, data)
         chosen = np.unique(fit.probabilities.argmax(axis=1))
         return ScoredFeatures(
             scores=data.scores(fit.probabilities.max(axis=0), fit.loss),
@@ -185,8 +185,8 @@ class ConcreteAutoencoder(DeepSelector):
             },
         )
 
-    def _trained(self, sample: Sample, data: NetworkData) -> ConcreteFit:
-        k = min(sample.k, data.columns.size)
+    def _trained(self, source: Samples, data: NetworkData) -> ConcreteFit:
+        k = min(source.k, data.columns.size)
         settings = ConcreteSettings(
             hidden=(max(1, 3 * k // 2),) if self.hidden is None else tuple(self.hidden),
             dropout=self.dropout,
@@ -200,11 +200,11 @@ class ConcreteAutoencoder(DeepSelector):
         )
         with self._training() as (backend, _, clock):
             rows = Rows(data.X, data.mean, data.inv_scale, backend)
-            targets = None if self.target == "X" else backend.tensor(_numbers(sample))
-            return concrete_autoencoder(rows, targets, k, settings, backend, clock, sample.monitor)
+            targets = None if self.target == "X" else backend.tensor(_numbers(source))
+            return concrete_autoencoder(rows, targets, k, settings, backend, clock, source.monitor)
 
 
-def _numbers(sample: Sample) -> Array:
+def _numbers(source: Samples) -> Array:
     """The targets as the decoder sees them."""
-    Y = sample.required_targets.Y
-    return standardized(Y) if sample.required_targets.task == "regression" else Y
+    Y = source.required_targets.Y
+    return standardized(Y) if source.required_targets.task == "regression" else Y

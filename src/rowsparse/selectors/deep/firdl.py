@@ -9,10 +9,10 @@ import numpy as np
 
 from rowsparse._arrays import Index
 from rowsparse._parameters import Allowed, Number
-from rowsparse.deep.firdl import FirdlFit, FirdlSettings, Part, firdl, hold_out
+from rowsparse.deep.firdl_solver import FirdlFit, FirdlSettings, Part, firdl, hold_out
 from rowsparse.deep.torch_tools import Rows, standardized
-from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.base.selector import ScoredFeatures
+from rowsparse.selectors.base.source import Samples
 from rowsparse.selectors.deep.network import LAYERS, DeepSelector, NetworkData
 from rowsparse.selectors.registry import register
 from rowsparse.targets import Targets
@@ -146,9 +146,9 @@ class FIRDL(DeepSelector):
         self.task = task
         self.random_state = random_state
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
-        data = self._network_data(sample)
-        fit = self._trained(sample, data)
+    def _score(self, source: Samples) -> ScoredFeatures:
+        data = self._network_data(source)
+        fit = self._trained(source, data)
         return ScoredFeatures(
             scores=data.scores(fit.importances, fit.validation_loss),
             varies=data.varies,
@@ -163,7 +163,7 @@ class FIRDL(DeepSelector):
             },
         )
 
-    def _trained(self, sample: Sample, data: NetworkData) -> FirdlFit:
+    def _trained(self, source: Samples, data: NetworkData) -> FirdlFit:
         settings = FirdlSettings(
             operator_hidden=tuple(self.operator_hidden),
             selector_hidden=tuple(self.selector_hidden),
@@ -175,9 +175,9 @@ class FIRDL(DeepSelector):
             max_iter=self.max_iter,
             patience=self.patience,
         )
-        targets = sample.required_targets
+        targets = source.required_targets
         Y = standardized(targets.Y) if targets.task == "regression" else targets.Y
-        k = min(sample.k, data.columns.size)
+        k = min(source.k, data.columns.size)
         with self._training() as (backend, rng, clock):
             scales = data.mean, data.inv_scale
             train, validation = (
@@ -185,7 +185,7 @@ class FIRDL(DeepSelector):
                 for part in hold_out(_groups(targets), self.validation_fraction, rng)
             )
             return firdl(
-                train, validation, targets.task, k, settings, backend, clock, sample.monitor
+                train, validation, targets.task, k, settings, backend, clock, source.monitor
             )
 
 

@@ -1,4 +1,4 @@
-"""What the selectors that train a network share."""
+"""The base class of selectors that train a network, and the data of its training."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask, to_host
 from rowsparse._deadline import Deadline
-from rowsparse._parameters import Allowed, Anything, Number, Several
+from rowsparse._parameters import Allowed, AnyValue, Number, Several
 from rowsparse.deep.torch_tools import (
     Backend,
     import_torch,
     resolve_device,
     varying_columns,
 )
-from rowsparse.selectors.base.parameters import generator
-from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.base.selector import ScoreSelector
+from rowsparse.selectors.base.shared_parameters import generator
+from rowsparse.selectors.base.source import Samples, Source
 
 # Sizes of the hidden layers of a network.
 LAYERS = Several(Number(low=1, integer=True))
@@ -66,7 +66,7 @@ class DeepSelector(ScoreSelector):
 
     allowed: ClassVar[Allowed] = {
         "learning_rate": Number(low=0.0, low_open=True),
-        "device": Anything(),  # PyTorch knows
+        "device": AnyValue(),  # PyTorch knows
     }
 
     # What max_iter counts, and what to do when it was too few.
@@ -81,15 +81,15 @@ class DeepSelector(ScoreSelector):
     device: Any
     random_state: Any
 
-    def _read(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+    def _source(self, X: Any, y: Any = None, sample_weight: Any = None) -> Source:
         torch = import_torch(type(self).__name__)
         self.device_ = resolve_device(torch, self.device, X)
-        return super()._read(to_host(X), y, sample_weight)
+        return super()._source(to_host(X), y, sample_weight)
 
-    def _network_data(self, sample: Sample) -> NetworkData:
-        _, units = sample.design(center=True, scale=bool(self.standardize))
+    def _network_data(self, source: Samples) -> NetworkData:
+        _, units = source.design(center=True, scale=bool(self.standardize))
         varies = units.inv_scale > 0
-        X = varying_columns(sample.X, np.flatnonzero(varies))
+        X = varying_columns(source.X, np.flatnonzero(varies))
         return NetworkData(X, units.mean[varies], units.inv_scale[varies], varies)
 
     @contextmanager

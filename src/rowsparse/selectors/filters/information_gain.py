@@ -7,19 +7,19 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
+from rowsparse.selectors.base.source import Samples
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import group_statistics
 from rowsparse.solvers.filters.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
+from rowsparse.solvers.filters.group_comparisons import varying
 from rowsparse.solvers.filters.information import information_gain
 from rowsparse.solvers.filters.relevance import Aggregate, aggregate_labels, varying_labels
-from rowsparse.solvers.filters.univariate import varying
 
 
 @register("informationgain", kind="filter", reference="Quinlan 1986; Fayyad and Irani 1993")
 class InformationGain(ScoreSelector):
-    """The entropy of the classes less what is left of it once the feature's state is known.
+    """The entropy of the classes less their conditional entropy given the state of the feature.
 
     The values of a feature become states b = 0, 1, ..., and its score is, in bits,
 
@@ -101,9 +101,9 @@ class InformationGain(ScoreSelector):
         self.aggregate = aggregate
         self.task = task
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
-        Y = sample.required_targets.Y
-        several = sample.required_targets.task == "multilabel"
+    def _score(self, source: Samples) -> ScoredFeatures:
+        Y = source.required_targets.Y
+        several = source.required_targets.task == "multilabel"
         if several:
             labelings = [Y[:, label].astype(np.intp) for label in varying_labels(Y)]
             if not labelings:
@@ -111,7 +111,7 @@ class InformationGain(ScoreSelector):
         else:
             labelings = [Y.argmax(axis=1)]
         gains, best_cuts = information_gain(
-            sample.X,
+            source.X,
             labelings,
             2 if several else Y.shape[1],
             discretization=self.discretize,
@@ -121,6 +121,6 @@ class InformationGain(ScoreSelector):
         rule: Aggregate = self.aggregate if several else "mean"
         scores, cut_gains = aggregate_labels(gains, rule), aggregate_labels(best_cuts, rule)
         order = np.lexsort((-cut_gains, -scores)) if self.tie_break == "best_cut" else None
-        varies = varying(group_statistics(sample.X, [np.arange(Y.shape[0])], None))
+        varies = varying(group_statistics(source.X, [np.arange(Y.shape[0])], None))
         attributes = {"best_cut_gains_": cut_gains} if self.discretize in BY_LABELS else {}
         return ScoredFeatures(scores, varies, order=order, attributes=attributes)

@@ -8,15 +8,15 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
+from rowsparse.selectors.base.source import Samples
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.class_statistics import group_statistics
 from rowsparse.solvers.filters.correlation import varying_targets
 from rowsparse.solvers.filters.discretize import BY_LABELS, DISCRETIZATIONS, Discretization
-from rowsparse.solvers.filters.mrmr import CRITERIA, Criterion, MrmrResult, mrmr
+from rowsparse.solvers.filters.group_comparisons import varying
+from rowsparse.solvers.filters.mrmr_solver import CRITERIA, Criterion, MrmrResult, mrmr
 from rowsparse.solvers.filters.relevance import Aggregate, varying_labels
-from rowsparse.solvers.filters.univariate import varying
 
 
 @register("mrmr", kind="filter", reference="Ding & Peng 2003")
@@ -51,8 +51,8 @@ class MRMR(ScoreSelector):
     bins : int, default=10
         Number of parts of "equal_width".
     pool : int, optional
-        Choose from so many of the most relevant features only, but at least as many as are to be
-        selected; None chooses from all.
+        Number of the most relevant features to choose from, at least the number of features to
+        select; None chooses from all.
     aggregate : {"mean", "max", "mean_rank"}, default="mean"
         How relevances for several labels, or columns of numbers, become one. "mean_rank" instead
         chooses for each of them and ranks by the mean place, n_features_to_select + 1 for a
@@ -120,10 +120,10 @@ class MRMR(ScoreSelector):
         self.aggregate = aggregate
         self.task = task
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
-        X, task = sample.X, sample.required_targets.task
+    def _score(self, source: Samples) -> ScoredFeatures:
+        X, task = source.X, source.required_targets.task
         criterion = self._criterion(task)
-        Y, d = self._varying_targets(sample, criterion), X.shape[1]
+        Y, d = self._varying_targets(source, criterion), X.shape[1]
         varies = varying(group_statistics(X, [np.arange(X.shape[0])], None))
         columns = np.flatnonzero(varies)
         if not columns.size:
@@ -132,7 +132,7 @@ class MRMR(ScoreSelector):
             X if columns.size == d else X[:, columns],
             Y,
             task,
-            sample.k,
+            source.k,
             criterion=criterion,
             discretization=self.discretize,
             bins=self.bins,
@@ -154,9 +154,9 @@ class MRMR(ScoreSelector):
             )
         return self.criterion
 
-    def _varying_targets(self, sample: Sample, criterion: Criterion) -> Array:
+    def _varying_targets(self, source: Samples, criterion: Criterion) -> Array:
         """The targets that can tell anything."""
-        Y, task = sample.required_targets.Y, sample.required_targets.task
+        Y, task = source.required_targets.Y, source.required_targets.task
         if task == "regression":
             Y = Y[:, varying_targets(Y, None)]
         elif task == "multilabel":

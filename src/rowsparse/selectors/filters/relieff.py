@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rowsparse._arrays import Array, Mask
-from rowsparse._parameters import Allowed, Anything, Number, OneOf
-from rowsparse.selectors.base.sample import Sample
+from rowsparse._parameters import Allowed, AnyValue, Number, OneOf
 from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
+from rowsparse.selectors.base.source import Samples
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.filters.manhattan import UnitSamples
 from rowsparse.solvers.filters.relevance import Aggregate, aggregate_labels, varying_labels
@@ -89,7 +89,7 @@ class ReliefF(ScoreSelector):
 
     allowed: ClassVar[Allowed] = {
         "n_neighbors": Number(low=1, integer=True),
-        "categorical_features": Anything(),
+        "categorical_features": AnyValue(),
         "sigma": Number(low=0.0, low_open=True, optional=True),
         "multilabel": OneOf(("pairwise", "binary_relevance")),
     }
@@ -115,10 +115,10 @@ class ReliefF(ScoreSelector):
         self.task = task
         self.n_jobs = n_jobs
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
-        categorical = column_mask("categorical_features", self.categorical_features, sample.X)
-        samples = UnitSamples(sample.X, categorical)
-        targets = sample.required_targets
+    def _score(self, source: Samples) -> ScoredFeatures:
+        categorical = column_mask("categorical_features", self.categorical_features, source.X)
+        samples = UnitSamples(source.X, categorical)
+        targets = source.required_targets
         return ScoredFeatures(self._weights(samples, targets.Y, targets.task), samples.varies)
 
     def _weights(self, samples: UnitSamples, Y: Array, task: str) -> Array:
@@ -141,8 +141,8 @@ class ReliefF(ScoreSelector):
         only = Y.T @ (1.0 - Y)
         if not np.any((only > 0) & (only.T > 0)):
             raise ValueError(
-                "y has no two labels of which some samples carry one and some the other: pass "
-                "multilabel='binary_relevance'."
+                "y has no pair of labels with samples that carry only the first and samples that "
+                "carry only the second: pass multilabel='binary_relevance'."
             )
         return relief_label_pairs(samples, Y, **options)
 

@@ -1,13 +1,14 @@
-"""StabilitySelection: how often a selector selects each feature, and how stable it is."""
+"""StabilitySelection: the frequency with which a selector selects each feature, on subsamples."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import ndtri
 from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -25,21 +26,26 @@ from rowsparse._compat import (
     told,
     with_callbacks,
 )
-from rowsparse._parameters import Allowed, Number, Such
-from rowsparse._validation import check_not_masked
+from rowsparse._parameters import Allowed, Number, Satisfies
+from rowsparse._validation import check_not_masked, check_number
 from rowsparse.moments import Moments
 from rowsparse.moments.parts import merged
-from rowsparse.selectors.base.device import refuse_device_arrays
-from rowsparse.selectors.base.documentation import filled_docstring
-from rowsparse.selectors.base.parameters import COUNT, check_parameters, with_task
-from rowsparse.selectors.base.sample import number_to_select
-from rowsparse.selectors.base.support import SupportMixin
-from rowsparse.selectors.meta.stability_measure import stability, wilson_interval
-from rowsparse.selectors.meta.subsamples import draw, draw_groups
+from rowsparse.selectors.base.fitted_selector import FittedSelector
+from rowsparse.selectors.base.shared_parameters import (
+    COUNT,
+    check_parameters,
+    filled_docstring,
+    with_task,
+)
+from rowsparse.selectors.base.source import (
+    dealt_to_parts,
+    number_to_select,
+    refuse_device_arrays,
+    row_blocks,
+)
+from rowsparse.selectors.topk.loss_defaults import own_task
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.streams.passes import gather_parts
-from rowsparse.streams.row_blocks import as_row_blocks
-from rowsparse.targets import TASKS, declared_task, guess_task, target_array
+from rowsparse.targets import TASKS, declared_task, guess_task, survival_times, target_array
 
 # Fewer parts leave too few different choices among them.
 _LEAST_PARTS = 4
@@ -59,12 +65,12 @@ def _choosing(selector: Any) -> list[Any]:
 
 @filled_docstring
 class StabilitySelection(
-    SupportMixin,
+    FittedSelector,
     CallbackSupportMixin,  # type: ignore[misc]
     MetaEstimatorMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
-    """How often a selector selects each feature, over many subsamples.
+    """The frequencies with which a selector selects each feature, over many subsamples.
 
     The selector is fitted on ``n_subsamples`` subsamples, drawn without replacement and, where
     y holds classes, with as many of each class as in all samples. The features it selects most
@@ -133,7 +139,7 @@ class StabilitySelection(
     """
 
     allowed: ClassVar[Allowed] = {
-        "selector": Such(
+        "selector": Satisfies(
             "a selector with fit and get_support, a Pipeline with one",
             _is_selector,
             TypeError,
@@ -188,11 +194,14 @@ class StabilitySelection(
         self._check()
         weights = fit_params.get("sample_weight")
         others = {name: v for name, v in fit_params.items() if name != "sample_weight"}
-        blocks = as_row_blocks(X, y, weights, groups=groups, **others)
+        blocks = row_blocks(X, y, weights, groups=groups, **others)
         if blocks is not None:
-            task = getattr(self._inner, "task", "auto")
-            self.fit_moments(gather_parts(blocks, task, _STREAMED_PARTS))
-            self.n_passes_ = 1
+            before, selector = blocks.n_passes, clone(self._inner)
+            parts = dealt_to_parts(selector, blocks, _STREAMED_PARTS)
+            if "class_weight" in selector.get_params(deep=False):
+                selector.set_params(class_weight=None)  # the parts have it
+            self._fit_parts(selector, parts)
+            self.n_passes_ = blocks.n_passes - before
             return self
         refuse_device_arrays(self, X)
         X = to_host(X)
@@ -205,9 +214,9 @@ class StabilitySelection(
             selector = with_task(selector, task)
         rng = check_random_state(self.random_state)
         rows = [
-            draw(X.shape[0], self.subsample, strata, rng)
+            rows_of_share(X.shape[0], self.subsample, strata, rng)
             if groups is None
-            else draw_groups(groups, self.subsample, strata, rng)
+            else rows_of_groups(groups, self.subsample, strata, rng)
             for _ in range(self.n_subsamples)
         ]
         seeds = rng.randint(2**31 - 1, size=self.n_subsamples).tolist()
@@ -235,24 +244,29 @@ class StabilitySelection(
         self
         """
         self._check()
-        parts = list(parts)
+        self._fit_parts(self._inner, list(parts))
+        return self
+
+    def _fit_parts(self, selector: Any, parts: list[Moments]) -> None:
+        """Fit a selector on subsamples of parts."""
         if len(parts) < _LEAST_PARTS:
             raise ValueError(f"parts has {len(parts)} Moments: subsamples need {_LEAST_PARTS}.")
-        if not hasattr(self._inner, "fit_moments"):
-            name = type(self._inner).__name__
+        if not hasattr(selector, "fit_moments"):
+            name = type(selector).__name__
             raise TypeError(f"selector has no fit_moments: {name} needs the samples themselves.")
         rng = check_random_state(self.random_state)
-        chosen = [draw(len(parts), self.subsample, None, rng) for _ in range(self.n_subsamples)]
+        chosen = [
+            rows_of_share(len(parts), self.subsample, None, rng) for _ in range(self.n_subsamples)
+        ]
         seeds = rng.randint(2**31 - 1, size=self.n_subsamples).tolist()
         fits = (
-            _fit_moments(clone(self._inner), merged([parts[i] for i in drawn]), seed)
+            _fit_moments(clone(selector), merged([parts[i] for i in drawn]), seed)
             for drawn, seed in zip(chosen, seeds, strict=True)
         )
         self._set_fitted(list(told(self, fits, self.n_subsamples, "subsample")))
         self.n_features_in_ = parts[0].n_features
         if parts[0].feature_names is not None:
             self.feature_names_in_ = parts[0].feature_names
-        return self
 
     def _check(self) -> None:
         check_parameters(self)
@@ -306,7 +320,9 @@ class StabilitySelection(
 
 
 def _checked(selector: Any, X: Any, y: Any) -> tuple[Any, Any, Index | None, str | None]:
-    """X and y in a form whose rows can be taken, the classes of y as numbers, and the task, if any.
+    """X and y in a form whose rows can be taken, the strata, and the task, if any.
+
+    Strata are the classes of y, or the events of survival times, as numbers.
 
     Tables keep the names of their columns, and what they may hold is left to the selector.
     """
@@ -318,13 +334,16 @@ def _checked(selector: Any, X: Any, y: Any) -> tuple[Any, Any, Index | None, str
         raise ValueError(f"X has n_samples = {X.shape[0]}: subsampling needs at least 2.")
     if y is None:
         return X, None, None, None
-    task = declared_task(y, getattr(selector, "task", "auto"))
+    task = own_task(selector) or declared_task(y, getattr(selector, "task", "auto"))
     y = target_array(y, X.shape[0])
     if y.dtype.kind == "O":
         return X, y, None, None
     if task == "auto":
         task = guess_task(y, getattr(selector, "tasks", TASKS)).task
-    strata = np.unique(y, return_inverse=True)[1].ravel() if task == "classification" else None
+    strata = None
+    if task in ("classification", "survival"):
+        labels = y if task == "classification" else survival_times(y)[:, 0]
+        strata = np.unique(labels, return_inverse=True)[1].ravel()
     return X, y, strata, task
 
 
@@ -404,3 +423,128 @@ def _ranks(selector: Any, d: int) -> Array | None:
     if ranking is not None and np.shape(ranking) == (d,):
         return np.asarray(rankdata(ranking))
     return None
+
+
+# ------------------------------------------------------------------------------- subsamples
+def rows_of_share(n: int, share: float, strata: Index | None, rng: np.random.RandomState) -> Index:
+    """Samples of a subsample, sorted; the strata keep their shares, to within one sample.
+
+    >>> rows_of_share(6, 0.5, np.array([0, 0, 1, 0, 0, 1]), np.random.RandomState(0)).size
+    3
+    """
+    size = min(max(2, round(share * n)), n)
+    if strata is None:
+        return np.sort(rng.permutation(n)[:size])
+    counts = np.bincount(strata)
+    wanted = counts * (size / n)
+    quota = np.floor(wanted).astype(np.intp)
+    if np.count_nonzero(quota == 0) + quota.sum() <= size:
+        quota = np.maximum(quota, 1)  # no class goes missing
+    lacking = rng.permutation(counts.size)
+    lacking = lacking[np.argsort((quota - wanted)[lacking], kind="stable")]
+    quota[lacking[: size - quota.sum()]] += 1
+    parts = [
+        rng.permutation(np.flatnonzero(strata == code))[:most]
+        for code, most in enumerate(quota.tolist())
+    ]
+    return np.sort(np.concatenate(parts))
+
+
+def rows_of_groups(
+    groups: Any, share: float, strata: Index | None, rng: np.random.RandomState
+) -> Index:
+    """Samples of a share of the groups, sorted; a group is in the stratum of most of its rows.
+
+    >>> rows_of_groups(["a", "b", "a", "c", "b", "d"], 0.5, None, np.random.RandomState(0))
+    array([3, 5])
+    """
+    names, codes = np.unique(np.asarray(groups), return_inverse=True)
+    if strata is not None:
+        counts = np.zeros((names.size, int(strata.max()) + 1), dtype=np.intp)
+        np.add.at(counts, (codes, strata), 1)
+        # Numbered anew, as no group may be in the stratum of a rare class.
+        strata = np.unique(counts.argmax(axis=1), return_inverse=True)[1]
+    chosen = rows_of_share(names.size, share, strata, rng)
+    return np.flatnonzero(np.isin(codes, chosen))
+
+
+# --------------------------------------------------------------------------- stability of choices
+class Stability(NamedTuple):
+    """An estimate of stability: 1 for identical supports, 0 on average for random ones."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+def stability(supports: Any, confidence: float = 0.95) -> Stability:
+    """The stability of the supports that a selector chose on different samples.
+
+    With p_f the share of the m supports that have feature f, and kbar their mean size,
+
+        1 - mean_f(m / (m - 1) p_f (1 - p_f)) / (kbar / d (1 - kbar / d))
+
+    Parameters
+    ----------
+    supports : array-like of bool of shape (m, n_features)
+        One support a row, at least two; 0 and 1 will do.
+    confidence : float, default=0.95
+        Probability with which the interval holds the stability of the selector.
+
+    Returns
+    -------
+    Stability
+        ``value`` and the ends of its asymptotic confidence interval, ``lower`` and ``upper``.
+        Where all supports are empty, or all of them full, these are 1.
+
+    References
+    ----------
+    S. Nogueira, K. Sechidis, G. Brown. On the stability of feature selection algorithms.
+    Journal of Machine Learning Research 18, 2018.
+
+    Examples
+    --------
+    >>> stability([[1, 1, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]]).value
+    0.333...
+    """
+    check_number("confidence", confidence, low=0.0, high=1.0, low_open=True)
+    Z = _checked_supports(supports)
+    m, d = Z.shape
+    shares, sizes = Z.mean(axis=0), Z.sum(axis=1) / d
+    size = sizes.mean()
+    spread = size * (1 - size)
+    if spread == 0:
+        return Stability(1.0, 1.0, 1.0)
+    value = 1 - m / (m - 1) * np.mean(shares * (1 - shares)) / spread
+    influence = Z @ shares / d - sizes * size
+    influence += value / 2 * (2 * size * sizes - sizes - size + 1)
+    influence /= spread
+    error = 2 / m * np.sqrt(np.sum((influence - influence.mean()) ** 2))
+    margin = ndtri((1 + confidence) / 2) * error
+    # No m supports are less alike than by -1 / (m - 1), nor more than by 1.
+    lower, upper = np.clip([value - margin, value + margin], -1 / (m - 1), 1.0).tolist()
+    return Stability(float(value), lower, upper)
+
+
+def _checked_supports(supports: Any) -> Array:
+    Z = np.asarray(supports)
+    if Z.ndim != 2 or Z.shape[0] < 2 or Z.shape[1] < 1:
+        raise ValueError(f"supports must be at least two rows of flags; got shape {Z.shape}.")
+    if Z.dtype.kind not in "biuf" or not np.isin(Z, (0, 1)).all():
+        raise ValueError("supports must hold only True and False, or 1 and 0.")
+    return Z.astype(np.float64)
+
+
+def wilson_interval(counts: Array, m: int, confidence: float = 0.95) -> Array:
+    """Wilson's confidence interval for the probability of events, seen ``counts`` of m times.
+
+    >>> wilson_interval(np.array([0, 5, 10]), 10).round(3)
+    array([[0.   , 0.278],
+           [0.237, 0.763],
+           [0.722, 1.   ]])
+    """
+    z2 = ndtri((1 + confidence) / 2) ** 2
+    shares = counts / m
+    centre = (shares + z2 / (2 * m)) / (1 + z2 / m)
+    margin = np.sqrt(z2 * (shares * (1 - shares) / m + z2 / (4 * m * m))) / (1 + z2 / m)
+    return np.clip(np.stack([centre - margin, centre + margin], axis=1), 0.0, 1.0)

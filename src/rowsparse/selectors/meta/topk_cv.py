@@ -1,10 +1,10 @@
-"""TopKCV: how many features, by cross-validation or an information criterion."""
+"""TopKCV: the number of features, by cross-validation or an information criterion."""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn import get_config
@@ -27,35 +27,39 @@ from rowsparse._compat import (
     told,
     with_callbacks,
 )
-from rowsparse._parameters import Allowed, Number, OneOf, Several, Such
+from rowsparse._parameters import Allowed, Number, OneOf, Satisfies, Several
 from rowsparse.moments import Moments
 from rowsparse.moments.parts import merged
-from rowsparse.selectors.base.device import refuse_device_arrays
-from rowsparse.selectors.base.documentation import filled_docstring
-from rowsparse.selectors.base.parameters import check_parameters
-from rowsparse.selectors.base.sample import require_targets, validated_data
-from rowsparse.selectors.base.state import fitted_attributes
-from rowsparse.selectors.base.support import SupportMixin
-from rowsparse.selectors.meta.cross_validation import (
+from rowsparse.selectors.base.fitted_selector import FittedSelector, fitted_attributes
+from rowsparse.selectors.base.shared_parameters import check_parameters, filled_docstring
+from rowsparse.selectors.base.source import (
+    dealt_to_parts,
+    refuse_device_arrays,
+    require_targets,
+    row_blocks,
+    validated_data,
+)
+from rowsparse.selectors.meta.fold_scores import (
+    Fold,
     FoldData,
     FoldScorer,
+    SamplesFold,
+    SumsFold,
     choose,
+    drawn_folds,
     ebic,
     grid_table,
     results_table,
     score_fold,
 )
-from rowsparse.selectors.meta.moments_validation import score_moments
-from rowsparse.selectors.topk.losses import ALPHA, PATH_LOSSES
-from rowsparse.selectors.topk.path import FEW_RESTARTS, as_path
-from rowsparse.selectors.topk.path_problem import (
-    PathProblem,
-    moments_path_problem,
-    path_problem,
-)
+from rowsparse.selectors.topk.loss_defaults import ALPHA, PATH_LOSSES
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.streams.passes import gather_parts
-from rowsparse.streams.row_blocks import as_row_blocks
+from rowsparse.selectors.topk.topk_path import FEW_RESTARTS, path_of_fits
+from rowsparse.selectors.topk.topk_problem import TopKProblem, open_problem
+from rowsparse.solvers.problem import Options
+
+if TYPE_CHECKING:
+    from rowsparse.streams import RowBlocks
 
 
 def _is_cv(value: Any) -> bool:
@@ -71,8 +75,18 @@ def _is_scoring(value: Any) -> bool:
     return isinstance(value, str) or callable(value)
 
 
+class _Search(NamedTuple):
+    """The parts of a search: the selector for some k, its problem, the candidates and a seed."""
+
+    selector: TopK
+    problem: TopKProblem
+    alphas: Array
+    k_max: int
+    seed: int
+
+
 @filled_docstring
-class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class TopKCV(FittedSelector, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """The best k features, and k itself by cross-validation or EBIC.
 
     In every fold the best features of all numbers up to ``k_max`` are found at once
@@ -88,7 +102,8 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
     where RSS is the sum of squares that least squares leaves on the k features, without the
     ridge, c is the rank of the centred targets (one less than there are classes) and d the
     number of features that are not excluded. With the logistic loss the first term is twice that
-    loss, without the ridge, and c counts its columns: one for two classes. (Of groups of
+    loss, without the ridge, and c counts its columns: one for two classes; with the Cox loss it is
+    the deviance, and n the number of events. (Of groups of
     columns, d and the last k count groups, the k before log(n) their columns.) It is meant for
     many more samples than features selected: of k >= n / 2 it chooses none. Ties go to the fewest
     features, then to the largest alpha.
@@ -103,15 +118,18 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
     alphas : list of float, optional
         Ridges to choose from, instead of ``alpha``.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn: folds are stratified for classes.
+        As in scikit-learn: folds are stratified for classes, and by event for survival times.
     estimator : estimator, optional
         What is fitted on the selected columns and scored. None scores the model by which the
         features were chosen, as :class:`TopKClassifier` or :class:`TopKRegressor`: of classes,
         the logistic loss judges better than the squared one.
     scoring : str or callable, optional
         As in scikit-learn. None is the estimator's own score, or without an estimator accuracy
-        for classes and labels and R^2 for numbers. Scores are weighted by ``sample_weight``
-        where the scorer can. Those of probabilities need the logistic loss, or an estimator.
+        for classes and labels, R^2 for numbers, minus the mean deviance for counts and
+        "concordance" for survival times: Harrell's C. Their other score is "partial_likelihood",
+        the mean log partial likelihood of an event, less that of a perfect prediction. Scores are
+        weighted by ``sample_weight`` where the scorer can. Those of probabilities need the
+        logistic loss, or an estimator.
     rule : {"one_std_err", "best", "ebic"}, default="one_std_err"
         How to choose.
     ebic_gamma : float, default=1.0
@@ -169,14 +187,16 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
     array([0.88, 0.88, 0.91, 0.92])
     """
 
+    tasks: ClassVar[tuple[str, ...]] = TopK.tasks
     allowed: ClassVar[Allowed] = {
+        "task": OneOf(("auto", *tasks)),
         "k_max": Number(low=1, integer=True, optional=True),
         "alpha": ALPHA,
         "loss": OneOf(PATH_LOSSES),
         "alphas": Several(Number(low=0.0), least=1, optional=True),
-        "cv": Such("an integer of at least 2, a splitter, an iterable", _is_cv, optional=True),
-        "estimator": Such("an estimator with fit", _is_estimator, TypeError, optional=True),
-        "scoring": Such("a string, a callable", _is_scoring, optional=True),
+        "cv": Satisfies("an integer of at least 2, a splitter, an iterable", _is_cv, optional=True),
+        "estimator": Satisfies("an estimator with fit", _is_estimator, TypeError, optional=True),
+        "scoring": Satisfies("a string, a callable", _is_scoring, optional=True),
         "rule": OneOf(("one_std_err", "best", "ebic")),
         "ebic_gamma": Number(low=0.0),
         "n_restarts": Number(low=0, integer=True, optional=True),
@@ -238,9 +258,11 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
             Training data. From :class:`RowBlocks`, which bring their own y, or a dask
-            collection the choice is made as by :meth:`fit_moments`.
+            collection the choice is made as by :meth:`fit_moments`, where class weights are
+            sample weights, in the scores too.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Class labels, 0/1 label indicators (dense or sparse), or numbers.
+            Class labels, 0/1 label indicators (dense or sparse), or numbers; for survival times a
+            structured array of events and times, or these two columns.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each sample; an integer weight equals repeating the sample.
         groups : array-like of shape (n_samples,), optional
@@ -253,31 +275,20 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
         check_parameters(self)
         if get_config()["enable_metadata_routing"] and groups is not None:
             groups = process_routing(self, "fit", groups=groups).splitter.split.get("groups")
-        blocks = as_row_blocks(X, y, sample_weight, groups=groups)
+        blocks = row_blocks(X, y, sample_weight, groups=groups)
         if blocks is not None:
-            n_parts = 1 if self.rule == "ebic" else self.cv
-            if self.rule != "ebic":
-                self._check_parts(n_parts)
-            self.fit_moments(gather_parts(blocks, self.task, n_parts))
-            self.n_passes_ = 1
+            self._fit_blocks(blocks)
             return self
         require_targets(self, y)
         refuse_device_arrays(self, X)
         X = to_host(X)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        whole = self._topk(1, self.alpha, seed)
-        prepared = path_problem(whole, X, y, sample_weight)
-        alphas = self._candidates(prepared)
-        k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
-        if self.rule == "ebic":
-            names = getattr(whole, "feature_names_in_", None)
-            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed, names)
-        else:
-            data = FoldData.of(validated_data(whole, X), y, sample_weight, prepared)
-            scores = self._fold_scores(data, alphas, k_max, seed, groups)
-            k, alpha, found = self._by_scores(scores, alphas, prepared.smallest)
-        final = self._topk(k, alpha, seed).fit(X, y, sample_weight)
-        self._take(final, {"n_features_": k, "alpha_": alpha, **found})
+        search = self._opened(self.class_weight, X, y, sample_weight)
+        folds: list[Fold] = []
+        if self.rule != "ebic":
+            task = search.problem.data.targets.task
+            data = FoldData.checked(validated_data(search.selector, X), y, sample_weight, task)
+            folds = self._folds_of_samples(data, groups)
+        self._choose(search, folds, X, y, sample_weight)
         return self
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -298,29 +309,53 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
         self
         """
         check_parameters(self)
-        parts = [parts] if isinstance(parts, Moments) else list(parts)
-        total = merged(parts)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        selector = self._topk(1, self.alpha, seed)
-        prepared = moments_path_problem(selector, total)
-        alphas = self._candidates(prepared)
-        k_max = prepared.largest(prepared.default_largest() if self.k_max is None else self.k_max)
-        if self.rule == "ebic":
-            k, alpha, found = self._by_ebic(prepared, alphas, k_max, seed, total.feature_names)
-        else:
-            self._check_parts(len(parts))
-            folds = [merged(parts[i :: self.cv]) for i in range(self.cv)]
-            found_scores = (
-                score_moments(selector, folds, i, alphas, k_max, seed) for i in range(self.cv)
-            )
-            scores = np.array(list(told(self, found_scores, self.cv, "fold")))
-            k, alpha, found = self._by_scores(scores, alphas, prepared.smallest)
-        final = self._topk(k, alpha, seed).fit_moments(total)
-        self._take(final, {"n_features_": k, "alpha_": alpha, **found})
+        self._fit_parts([parts] if isinstance(parts, Moments) else list(parts), self.class_weight)
         return self
 
+    def _fit_blocks(self, blocks: RowBlocks) -> None:
+        """Fit from blocks, whose weights get the class weights."""
+        n_parts = 1 if self.rule == "ebic" else self.cv
+        if self.rule != "ebic":
+            self._check_parts(n_parts)
+        before = blocks.n_passes
+        self._fit_parts(dealt_to_parts(self, blocks, n_parts), class_weight=None)
+        self.n_passes_ = blocks.n_passes - before
+
+    def _fit_parts(self, parts: list[Moments], class_weight: Any) -> None:
+        """Fit from the Moments of parts of the samples."""
+        total = merged(parts)
+        search = self._opened(class_weight, total)
+        folds: list[Fold] = []
+        if self.rule != "ebic":
+            self._check_parts(len(parts))
+            of_folds = [merged(parts[i :: self.cv]) for i in range(self.cv)]
+            folds = [SumsFold(of_folds, i) for i in range(self.cv)]
+        self._choose(search, folds, total)
+
+    def _opened(
+        self, class_weight: Any, X: Any, y: Any = None, sample_weight: Any = None
+    ) -> _Search:
+        """The parts of the search, from any source of samples."""
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        selector = self._topk(1, self.alpha, seed, class_weight)
+        problem = open_problem(selector, X, y, sample_weight)
+        only = [problem.effective_alpha(self.alpha)]
+        alphas = np.array(only if self.alphas is None else self.alphas, dtype=np.float64)
+        k_max = problem.largest(problem.default_largest() if self.k_max is None else self.k_max)
+        return _Search(selector, problem, alphas, k_max, seed)
+
+    def _choose(
+        self, search: _Search, folds: list[Fold], X: Any, y: Any = None, sample_weight: Any = None
+    ) -> None:
+        """Choose the number of features, and select them from the same source."""
+        choice = self._by_ebic(search) if self.rule == "ebic" else self._by_scores(search, folds)
+        k, alpha, found = choice
+        final = self._topk(k, alpha, search.seed, search.selector.class_weight)
+        final.fit(X, y, sample_weight)
+        self._take(final, {"n_features_": k, "alpha_": alpha, **found})
+
     def _check_parts(self, n_parts: int) -> None:
-        """Refuse what needs samples, or more parts."""
+        """Refuse parameters that need samples, or more parts."""
         if self.estimator is not None or self.scoring not in (None, "r2"):
             raise ValueError(
                 "estimator and scoring need the samples themselves: from Moments, the score is "
@@ -331,15 +366,14 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
         if n_parts < int(self.cv):
             raise ValueError(f"parts has {n_parts} Moments, fewer than the cv={self.cv} folds.")
 
-    def _by_scores(
-        self, scores: Array, alphas: Array, smallest: int
-    ) -> tuple[int, float, dict[str, Any]]:
-        ks = np.arange(smallest, smallest + scores.shape[2])
+    def _by_scores(self, search: _Search, folds: list[Fold]) -> tuple[int, float, dict[str, Any]]:
+        scores, alphas = self._fold_scores(search, folds), search.alphas
+        ks = np.arange(search.problem.smallest, search.problem.smallest + scores.shape[2])
         i, j = choose(scores, alphas, one_std_err=self.rule == "one_std_err")
         found = {"cv_results_": results_table(scores, alphas, ks)}
         return int(ks[j]), float(alphas[i]), found
 
-    def _topk(self, k: int, alpha: float | str, seed: int) -> TopK:
+    def _topk(self, k: int, alpha: float | str, seed: int, class_weight: Any) -> TopK:
         """The selector for one k and alpha."""
         options: dict[str, Any] = {} if self.n_restarts is None else {"n_restarts": self.n_restarts}
         return TopK(
@@ -353,61 +387,55 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
             standardize=self.standardize,
             clip=self.clip,
             task=self.task,
-            class_weight=self.class_weight,
+            class_weight=class_weight,
             n_jobs=self.n_jobs,
             random_state=seed,
             **options,
         )
 
-    def _candidates(self, prepared: PathProblem) -> Array:
-        only = [prepared.effective_alpha(self.alpha)]
-        return np.array(only if self.alphas is None else self.alphas, dtype=np.float64)
-
-    def _fold_scores(
-        self, data: FoldData, alphas: Array, k_max: int, seed: int, groups: Any
-    ) -> Array:
-        """Test scores, of shape (n_splits, n_alphas, n_ks)."""
+    def _folds_of_samples(self, data: FoldData, groups: Any) -> list[Fold]:
         if data.weights is not None and (hasattr(self.cv, "split") or not np.iterable(self.cv)):
             # A sample of weight zero is not there; only folds given by index may count it.
             kept = np.flatnonzero(data.weights)
             data, groups = data.only(kept), None if groups is None else np.asarray(groups)[kept]
-        classify = data.task == "classification"
-        cv = check_cv(self.cv, data.y, classifier=classify)
-        scorer = FoldScorer.of(self.estimator, self.scoring, data.task)
-        asked = data.constraints
-        selector = self._topk(1, alphas[0], seed).set_params(
+        scorer = FoldScorer.from_parameters(self.estimator, self.scoring, data.task)
+        splits = drawn_folds(self.cv, data.X, data.y, data.task, groups)
+        return [SamplesFold(data, train, test, scorer) for train, test in splits]
+
+    def _fold_scores(self, search: _Search, folds: list[Fold]) -> Array:
+        """Test scores, of shape (n_splits, n_alphas, n_ks)."""
+        asked, alphas = search.problem.constraints, search.alphas
+        selector = clone(search.selector).set_params(
+            alpha=alphas[0],
             include=asked.include,
             exclude=asked.exclude,
             feature_groups=asked.groups,
-            task=data.task,
+            task=search.problem.data.targets.task,
         )
-        splits = list(cv.split(data.X, data.y, groups))
         tasks = (
-            delayed(score_fold)(data, train, test, clone(selector), alphas, k_max, scorer, seed)
-            for train, test in splits
+            delayed(score_fold)(fold, selector, alphas, search.k_max, search.seed) for fold in folds
         )
-        folds = parallel(self, tasks, prefer="threads")
-        scores = np.array(list(told(self, folds, len(splits), "fold")))
+        found = parallel(self, tasks, prefer="threads")
+        scores = np.array(list(told(self, found, len(folds), "fold")))
         if not np.isfinite(scores.mean(axis=0)).any():
             raise ValueError("No score is a finite number: check scoring and estimator.")
         return scores
 
-    def _by_ebic(
-        self, prepared: PathProblem, alphas: Array, k_max: int, seed: int, names: Any
-    ) -> tuple[int, float, dict[str, Any]]:
+    def _by_ebic(self, search: _Search) -> tuple[int, float, dict[str, Any]]:
+        problem, alphas = search.problem, search.alphas
         solved = (
-            prepared.solve(alpha, k_max, n_restarts=FEW_RESTARTS, seed=seed)
+            problem.solve(alpha, search.k_max, Options(n_restarts=FEW_RESTARTS, seed=search.seed))
             for alpha in alphas.tolist()
         )
         paths = list(told(self, solved, alphas.size, "path"))
-        values = np.array([ebic(prepared, points, self.ebic_gamma) for points in paths])
-        ks = np.array([point.k for point in paths[0]])
-        few = ks < max(prepared.n / 2, ks[0] + 0.5)
+        values = np.array([ebic(problem, fits, self.ebic_gamma) for fits in paths])
+        ks = np.array(list(paths[0]))
+        few = ks < max(problem.n_terms / 2, ks[0] + 0.5)
         i, j = choose(np.where(few, -values, -np.inf)[None], alphas, one_std_err=False)
-        grid = grid_table(alphas, ks)
+        names = getattr(search.selector, "feature_names_in_", None)
         found = {
-            "cv_results_": {**grid, "ebic": values.ravel()},
-            "path_": as_path(prepared, paths[i], names),
+            "cv_results_": {**grid_table(alphas, ks), "ebic": values.ravel()},
+            "path_": path_of_fits(problem, paths[i], names),
         }
         return int(ks[j]), float(alphas[i]), found
 
@@ -423,7 +451,7 @@ class TopKCV(SupportMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore
         return router.add(splitter=check_cv(self.cv), method_mapping=mapping)
 
     def _take(self, final: TopK, found: dict[str, Any]) -> None:
-        """Replace the fitted attributes by those of the final selector and what was found."""
+        """Replace the fitted attributes by those of the final selector and the results."""
         for name in fitted_attributes(self):
             delattr(self, name)
         for name, value in (fitted_attributes(final) | found).items():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rowsparse.selectors.base.from_moments import FromMoments
-from rowsparse.selectors.base.parameters import generator
-from rowsparse.selectors.base.problem import LinearProblem
-from rowsparse.selectors.base.selector import SquaredLossSelector
+from rowsparse.selectors.base.linear_problem import LinearProblem
+from rowsparse.selectors.base.selector import FromMoments, SquaredLossSelector
+from rowsparse.selectors.base.shared_parameters import generator
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
-from rowsparse.solvers.sparse.cdlsr import cdlsr
+from rowsparse.solvers.sparse.cdlsr_solver import cdlsr
 
 
 @register("cdlsr", kind="sparse", reference="Xu et al. 2023")

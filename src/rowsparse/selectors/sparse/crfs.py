@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rowsparse._parameters import Allowed, Either, Number, OneOf
-from rowsparse.selectors.base.problem import LinearProblem
-from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.linear_problem import Dimension, LinearProblem
 from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.sparse.crfs import crfs
+from rowsparse.solvers.sparse.crfs_solver import crfs
 
 
 @register("crfs", kind="sparse", reference="He et al. 2012")
@@ -77,6 +76,7 @@ class CRFS(LinearSelector):
     """
 
     parameter_that_fixes_ranking = "gamma"
+    objective_power = 2
 
     allowed: ClassVar[Allowed] = {
         "gamma": Number(low=0.0, low_open=True),
@@ -106,9 +106,6 @@ class CRFS(LinearSelector):
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
-
-    def _objective_power(self) -> int:
-        return 2
 
     def _dimensions(self) -> dict[str, Dimension]:
         return {"sigma": Dimension(y=1)}

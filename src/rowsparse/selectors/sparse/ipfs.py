@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.parameters import generator
-from rowsparse.selectors.base.problem import LinearProblem
+from rowsparse.selectors.base.linear_problem import LinearProblem
 from rowsparse.selectors.base.selector import SquaredLossSelector
+from rowsparse.selectors.base.shared_parameters import generator
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.sparse.ipfs import ipfs
+from rowsparse.solvers.sparse.ipfs_solver import ipfs
 
 
 @register("ipfs", kind="sparse", reference="Zhang et al. 2021")
 class IPFS(SquaredLossSelector):
-    """Least squares on exactly k features, the choice of which is a relaxed integer programme.
+    """Least squares on exactly k features, chosen by a relaxed integer programme.
 
     Minimises ||Y - X diag(v) W - 1b'||_F^2 over W and 0/1 vectors v that sum to k. The 0/1 vectors
     are those in the box [0, 1]^d and on the sphere ||v - 1/2||^2 = d/4; an augmented Lagrangian

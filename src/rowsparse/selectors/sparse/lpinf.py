@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.from_moments import FromMoments
-from rowsparse.selectors.base.problem import LinearProblem
-from rowsparse.selectors.base.ranges import Dimension
-from rowsparse.selectors.base.selector import SquaredLossSelector
+from rowsparse.selectors.base.linear_problem import Dimension, LinearProblem
+from rowsparse.selectors.base.selector import FromMoments, SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
-from rowsparse.solvers.sparse.lpinf import Init, lpinf
+from rowsparse.solvers.sparse.lpinf_solver import Init, lpinf
 
 
 @register("lpinf", kind="sparse", reference="Kong & Ding 2014")

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.from_moments import FromMoments
-from rowsparse.selectors.base.problem import LinearProblem
-from rowsparse.selectors.base.ranges import Dimension
-from rowsparse.selectors.base.selector import SquaredLossSelector
+from rowsparse.selectors.base.linear_problem import Dimension, LinearProblem
+from rowsparse.selectors.base.selector import FromMoments, SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.sparse.mtfs import Penalty, mtfs
+from rowsparse.solvers.sparse.mtfs_solver import Penalty, mtfs
 
 
 @register("mtfs", kind="sparse", reference="Argyriou et al. 2007, Obozinski et al. 2010")
@@ -29,9 +27,9 @@ class MTFS(FromMoments, SquaredLossSelector):
         The penalty. None finds the one at which exactly ``n_features_to_select`` rows are
         active; a number solves there and ranks the rows by their norm.
     penalty : {"l21", "l21_squared"}, default="l21"
-        "l21_squared" has gamma/2 ||W||_{2,1}^2 for the penalty: with the loss of which it is the
-        half, that is the form of Argyriou et al. with the rotation fixed. It has the same path:
-        its solution at gamma is that of "l21" at gamma ||W||_{2,1}, so that with ``gamma=None``
+        "l21_squared" has gamma/2 ||W||_{2,1}^2 for the penalty, which makes the objective half of
+        that of Argyriou et al. with the rotation fixed. The path is the same: the
+        solution at gamma is that of "l21" at gamma ||W||_{2,1}, so that with ``gamma=None``
         both choose the same features.
     {fit_intercept}
     {standardize}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.problem import LinearProblem
-from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.linear_problem import Dimension, LinearProblem
 from rowsparse.selectors.base.selector import LinearSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
-from rowsparse.solvers.sparse.nmapg import Init, nmapg
+from rowsparse.solvers.sparse.nmapg_solver import Init, nmapg
 
 
 @register("nmapg", kind="sparse", reference="An et al. 2021")

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.parameters import generator
-from rowsparse.selectors.base.problem import LinearProblem
-from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.linear_problem import Dimension, LinearProblem
 from rowsparse.selectors.base.selector import SquaredLossSelector
+from rowsparse.selectors.base.shared_parameters import generator
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.sparse.projected_gradient import Init, projected_gradient
+from rowsparse.solvers.sparse.projected_gradient_solver import Init, projected_gradient
 
 
 @register("projectedgradient", kind="sparse", reference="Pang et al. 2019")

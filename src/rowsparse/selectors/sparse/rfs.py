@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from rowsparse._arrays import Array
-from rowsparse._compat import finish_callbacks
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse._validation import check_number
-from rowsparse.selectors.base.documentation import filled_docstring
-from rowsparse.selectors.base.parameters import check_parameters
-from rowsparse.selectors.base.problem import LinearProblem
-from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.moments.moments import GrowingTargets, checked_block
+from rowsparse.selectors.base.linear_problem import Dimension, LinearProblem
 from rowsparse.selectors.base.selector import LinearSelector
-from rowsparse.selectors.base.state import unchanged_on_error
+from rowsparse.selectors.base.shared_parameters import check_parameters, filled_docstring
+from rowsparse.selectors.base.source import MAX_PRODUCTS, Blocks, open_source, refuse_blocks
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.sparse.rfs_stream import (
-    StreamedProblem,
-    StreamedSample,
-    read_stream,
-    solve_stream,
-    streamed_problem,
-)
+from rowsparse.solvers.l21.irls import Iterate, RowSums, irls_from_sums, row_sums
 from rowsparse.solvers.solution import Solution, relative_gap
-from rowsparse.solvers.sparse.rfs import rfs, rfs_path_fits, rfs_published
-from rowsparse.streams.row_blocks import as_row_blocks
+from rowsparse.solvers.sparse.rfs_solver import rfs, rfs_path_fits, rfs_published
+from rowsparse.streams.block import Block
+from rowsparse.targets import check_sample_weight, target_array
 
 _PUBLISHED_GAMMA = 1.0
 _PUBLISHED_ITER = _STREAM_ITER = 1000
@@ -85,8 +80,8 @@ class RFS(LinearSelector):
     Notes
     -----
     :class:`RowBlocks` and dask collections, of up to 20,000 columns, are solved at a given
-    ``gamma`` by "irls": each step is one pass, of which X'X is gathered with the weights that the
-    residuals of the last step give the samples.
+    ``gamma`` by "irls": each step is one pass, which gathers X'X with the weights of the samples
+    that follow from the residuals of the last step.
 
     References
     ----------
@@ -105,6 +100,9 @@ class RFS(LinearSelector):
     True
     """
 
+    takes_blocks = True
+    needs_products = False
+    works_by_passes = True
     may_have_fewer_rows = True
     parameter_that_fixes_ranking = "gamma"
     gap_attributes = ("gap_",)
@@ -140,21 +138,7 @@ class RFS(LinearSelector):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        blocks = as_row_blocks(X, y, sample_weight)
-        if blocks is None:
-            return super()._fit(X, y, sample_weight)
-        with unchanged_on_error(self):
-            check_parameters(self)
-            self._check_stream()
-            before = blocks.n_passes
-            self._select(read_stream(self, blocks))
-            self.n_passes_ = blocks.n_passes - before
-            finish_callbacks(self)
-        return self
-
-    def _check_stream(self) -> None:
-        """Refuse parameters with which all samples are needed at once."""
+    def _check_without_rows(self) -> None:
         if self.variant == "published" or self.solver not in ("auto", "irls"):
             raise ValueError(
                 "Samples in blocks are for variant='corrected' with solver='auto' or 'irls': the "
@@ -169,22 +153,12 @@ class RFS(LinearSelector):
     def _dimensions(self) -> dict[str, Dimension]:
         return {"gamma": Dimension(x=1)}
 
-    def _problem(self, sample: Any) -> LinearProblem:
-        if not isinstance(sample, StreamedSample):
-            return super()._problem(sample)
-        return streamed_problem(
-            sample,
-            standardize=self.standardize,
-            fit_intercept=self.fit_intercept,
-            dimensions=self._dimensions(),
-        )
-
     def _solve(self, problem: LinearProblem) -> Solution:
-        if isinstance(problem, StreamedProblem):
+        if isinstance(problem.source, Blocks):
             assert self.gamma is not None
             gamma = problem.scaled("gamma", self.gamma)
             return solve_stream(
-                problem, gamma, tol=self.tol, max_iter=self.max_iter or _STREAM_ITER
+                problem, problem.source, gamma, tol=self.tol, max_iter=self.max_iter or _STREAM_ITER
             )
         if self.variant == "published":
             gamma = _PUBLISHED_GAMMA if self.gamma is None else self.gamma
@@ -296,7 +270,8 @@ def rfs_path(
         tol=tol,
     )
     check_parameters(selector)
-    problem = selector._problem(selector._read(X, y, sample_weight))
+    refuse_blocks(selector, X)
+    problem = open_source(selector, X, y, sample_weight).problem(selector._settings())
     grid = None
     if gammas is not None:
         grid = np.array([problem.scaled("gamma", gamma) for gamma in _checked_grid(gammas)])
@@ -326,3 +301,77 @@ def _checked_grid(gammas: Any) -> Array:
     if grid.ndim != 1 or grid.size == 0 or not np.isfinite(grid).all() or grid[-1] <= 0:
         raise ValueError("gammas must be positive, finite numbers in a list.")
     return grid
+
+
+# -------------------------------------------------------------------------------- samples in blocks
+# Entries of a block that are centred and multiplied at a time.
+_CHUNK_ENTRIES = 1 << 22
+
+
+@dataclass
+class _Rows:
+    """Conversion of blocks to rows of the problem: Z, Y and the weights."""
+
+    mean: Array
+    inv_scale: Array
+    targets: GrowingTargets
+    y_unit: float
+
+    def add(
+        self,
+        sums: RowSums | None,
+        block: Block,
+        _: int,
+        *,
+        gamma: float,
+        before: Iterate | None,
+        last: Iterate | None,
+    ) -> RowSums:
+        """Add the sums over a block."""
+        X, _names = checked_block(block.X)
+        n, d = X.shape
+        Y, omega = np.empty((0, self.targets.width)), np.empty(0)
+        if n:
+            Y = self.targets.encoded(target_array(block.y, n))[1] / self.y_unit
+            weights = check_sample_weight(block.sample_weight, n)
+            omega = np.ones(n) if weights is None else weights
+        if d != self.mean.size or Y.shape[1] != self.targets.width:
+            raise ValueError("it is not as it was in the pass before: the data must not change.")
+        kept = np.flatnonzero(omega)
+        step = max(1, _CHUNK_ENTRIES // d)
+        # One chunk at least: a block without rows has sums of zeros.
+        for start in range(0, max(kept.size, 1), step):
+            rows = kept[start : start + step]
+            Z = X[rows].toarray() if sp.issparse(X) else X[rows]
+            Z = (Z.astype(np.float64) - self.mean) * self.inv_scale
+            found = row_sums(Z, Y[rows], omega[rows], gamma, before, last)
+            sums = found if sums is None else sums.merged(found)
+        assert sums is not None
+        return sums
+
+
+def solve_stream(
+    problem: LinearProblem, source: Blocks, gamma: float, *, tol: float, max_iter: int
+) -> Solution:
+    """IRLS, a pass over the blocks for each step."""
+    d = problem.design.shape[1]
+    if d > MAX_PRODUCTS:
+        raise ValueError(
+            f"RFS needs X'X in memory, and the {d} columns are more than {MAX_PRODUCTS}: use "
+            "FStatistic to choose some of them first."
+        )
+    units = problem.scaling
+    rows = _Rows(units.mean, units.inv_scale, source.moments.targets, problem.y_unit)
+
+    def one_pass(before: Iterate | None, last: Iterate | None) -> RowSums:
+        add = partial(rows.add, gamma=gamma, before=before, last=last)
+        return source.blocks.aggregate(add, RowSums.merged)
+
+    return irls_from_sums(
+        one_pass,
+        gamma,
+        fit_intercept=problem.fit_intercept,
+        tol=tol,
+        max_iter=max_iter,
+        monitor=problem.monitor,
+    )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.parameters import generator
-from rowsparse.selectors.base.problem import LinearProblem
+from rowsparse.selectors.base.linear_problem import LinearProblem
 from rowsparse.selectors.base.selector import LinearSelector
+from rowsparse.selectors.base.shared_parameters import generator
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution, Variant
-from rowsparse.solvers.sparse.rpfs import Init, rpfs
+from rowsparse.solvers.sparse.rpfs_solver import Init, rpfs
 
 
 @register("rpfs", kind="sparse", reference="Cai et al. 2013")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.problem import LinearProblem
-from rowsparse.selectors.base.ranges import Dimension
+from rowsparse.selectors.base.linear_problem import Dimension, LinearProblem
 from rowsparse.selectors.base.selector import SquaredLossSelector
 from rowsparse.selectors.registry import register
 from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.sparse.smoothed_l20 import smoothed_l20
+from rowsparse.solvers.sparse.smoothed_l20_solver import smoothed_l20
 
 
 @register("smoothedl20", kind="sparse", reference="Luo et al. 2010")

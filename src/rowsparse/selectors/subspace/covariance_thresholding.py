@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from rowsparse._parameters import Allowed, Flag, Number
-from rowsparse.selectors.base.messages import warn_user
-from rowsparse.selectors.base.sample import Sample
+from rowsparse._validation import warn_user
 from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
+from rowsparse.selectors.base.source import Samples
 from rowsparse.selectors.registry import register
-from rowsparse.solvers.subspace.covariance_thresholding import covariance_thresholding
+from rowsparse.solvers.subspace.covariance_thresholding_solver import covariance_thresholding
 from rowsparse.solvers.subspace.subspace import mean_variance
 
 
@@ -20,8 +20,8 @@ class CovarianceThresholding(ScoreSelector):
     """The first principal component of the covariances that are not noise.
 
     Sets the entries of the covariance matrix C with |C_ij| <= t to zero, on the diagonal too,
-    and ranks features by the modulus of the leading eigenvector of what is left. Targets are
-    not needed.
+    and ranks features by the modulus of the leading eigenvector of the result. Targets are not
+    needed.
 
     That eigenvector lives on one connected component of the graph of surviving entries. If it
     reaches fewer than k features, those of the component with the next largest eigenvalue
@@ -36,7 +36,7 @@ class CovarianceThresholding(ScoreSelector):
         The threshold t >= 0, in the units of C; 0 is ordinary principal component analysis. By
         default 5/sqrt(n) times the mean variance, which is 1 on standardised columns.
     soft : bool, default=False
-        Whether C less the mean variance on its diagonal is thresholded and what is left is
+        Whether C less the mean variance on its diagonal is thresholded and the other entries are
         shrunk by t, as analysed by Deshpande and Montanari (without their splitting of the
         sample).
     {standardize_or_centre}
@@ -92,8 +92,8 @@ class CovarianceThresholding(ScoreSelector):
         self.standardize = standardize
         self.task = task
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
-        design, units = sample.design(center=True, scale=self.standardize)
+    def _score(self, source: Samples) -> ScoredFeatures:
+        design, units = source.design(center=True, scale=self.standardize)
         n, d = design.shape
         if self.threshold is None:
             threshold = 5.0 / np.sqrt(n) * mean_variance(design)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.messages import warn_user
-from rowsparse.selectors.base.sample import Sample
+from rowsparse._validation import warn_user
 from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
+from rowsparse.selectors.base.source import Samples
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.subspace.subspace import resolve_components, scored_features
-from rowsparse.solvers.subspace.fspca import fspca
+from rowsparse.selectors.subspace.components import resolve_components, scored_features
+from rowsparse.solvers.subspace.fspca_solver import fspca
 
 _COMPONENTS = 10
 
@@ -94,23 +94,23 @@ class FSPCA(ScoreSelector):
         self.task = task
         self.max_iter = max_iter
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
-        design, units = sample.design(center=True, scale=self.standardize)
-        classes = None if sample.targets is None else sample.targets.classes
+    def _score(self, source: Samples) -> ScoredFeatures:
+        design, units = source.design(center=True, scale=self.standardize)
+        classes = None if source.targets is None else source.targets.classes
         default = _COMPONENTS if classes is None else classes.size
-        m = resolve_components(self.n_components, default, self, sample)
-        if m == sample.k < design.shape[1]:
+        m = resolve_components(self.n_components, default, self, source)
+        if m == source.k < design.shape[1]:
             warn_user(
-                f"FSPCA with n_components={m} for {sample.k} features only takes the largest "
+                f"FSPCA with n_components={m} for {source.k} features only takes the largest "
                 "variances, which says nothing on standardised columns: pass fewer n_components."
             )
         solution = fspca(
             design,
-            sample.k,
+            source.k,
             m,
             ridge=self.ridge,
             max_iter=self.max_iter,
-            monitor=sample.monitor,
+            monitor=source.monitor,
         )
         scale = units.x_unit * units.x_unit
         return scored_features(solution, design.column_norms() > 0, scale=scale)

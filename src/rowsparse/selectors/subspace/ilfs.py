@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from rowsparse._parameters import Allowed, Number, OneOf
-from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
+from rowsparse.selectors.base.source import Samples
 from rowsparse.selectors.registry import register
-from rowsparse.solvers.subspace.ilfs import ilfs
+from rowsparse.solvers.subspace.ilfs_solver import ilfs
 
 
 @register("ilfs", kind="subspace", reference="Roffo et al. 2017")
@@ -91,16 +91,16 @@ class ILFS(ScoreSelector):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
-        design, _ = sample.design(center=True, scale=True)
+    def _score(self, source: Samples) -> ScoredFeatures:
+        design, _ = source.design(center=True, scale=True)
         found = ilfs(
             design,
-            sample.required_targets.Y,
+            source.required_targets.Y,
             n_tokens=self.n_tokens,
             update_tokens=self.tokens == "plsa",
             max_iter=self.max_iter,
             tol=self.tol,
-            monitor=sample.monitor,
+            monitor=source.monitor,
         )
         return ScoredFeatures(
             scores=found.probability,

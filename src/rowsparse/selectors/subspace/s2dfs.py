@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 from rowsparse._parameters import Allowed, Number, OneOf
 from rowsparse.design import Design
-from rowsparse.selectors.base.parameters import generator
-from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
+from rowsparse.selectors.base.shared_parameters import generator
+from rowsparse.selectors.base.source import Samples
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.subspace.subspace import resolve_components, scored_features
+from rowsparse.selectors.subspace.components import resolve_components, scored_features
 from rowsparse.solvers.solution import Solution, Variant
-from rowsparse.solvers.subspace.s2dfs import (
+from rowsparse.solvers.subspace.s2dfs_solver import (
     random_start,
     start_at_features,
     trace_ratio,
@@ -116,21 +116,21 @@ class S2DFS(ScoreSelector):
         self.tol = tol
         self.random_state = random_state
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
-        design, _ = sample.design(center=True, scale=self.standardize)
-        m = resolve_components(self.n_components, sample.k, self, sample)
-        exact = self.variant == "corrected" and m == sample.k
-        solution = self._exact(design, sample) if exact else self._published(design, sample, m)
+    def _score(self, source: Samples) -> ScoredFeatures:
+        design, _ = source.design(center=True, scale=self.standardize)
+        m = resolve_components(self.n_components, source.k, self, source)
+        exact = self.variant == "corrected" and m == source.k
+        solution = self._exact(design, source) if exact else self._published(design, source, m)
         return scored_features(solution, design.column_norms() > 0)
 
-    def _exact(self, design: Design, sample: Sample) -> Solution:
-        Y = sample.required_targets.Y
+    def _exact(self, design: Design, source: Samples) -> Solution:
+        Y = source.required_targets.Y
         return trace_ratio_exact(
-            design, Y, sample.k, max_iter=self.max_iter, monitor=sample.monitor
+            design, Y, source.k, max_iter=self.max_iter, monitor=source.monitor
         )
 
-    def _published(self, design: Design, sample: Sample, m: int) -> Solution:
-        Y, k = sample.required_targets.Y, sample.k
+    def _published(self, design: Design, source: Samples, m: int) -> Solution:
+        Y, k = source.required_targets.Y, source.k
         if self.init == "exact":
             start = start_at_features(design, Y, k, m)
         else:
@@ -139,9 +139,8 @@ class S2DFS(ScoreSelector):
             design,
             Y,
             k,
-            m,
             start=start,
             max_iter=self.max_iter,
             tol=self.tol,
-            monitor=sample.monitor,
+            monitor=source.monitor,
         )

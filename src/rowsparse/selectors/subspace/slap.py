@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rowsparse._parameters import Allowed, Number
-from rowsparse.selectors.base.sample import Sample
 from rowsparse.selectors.base.selector import ScoredFeatures, ScoreSelector
+from rowsparse.selectors.base.source import Samples
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.subspace.subspace import scored_features
-from rowsparse.solvers.subspace.slap import slap
+from rowsparse.selectors.subspace.components import scored_features
+from rowsparse.solvers.subspace.slap_solver import slap
 
 
 @register("slap", kind="subspace", reference="Chen et al. 2018")
@@ -114,9 +114,9 @@ class SLAP(ScoreSelector):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _score(self, sample: Sample) -> ScoredFeatures:
-        design, units = sample.design(center=True, scale=self.standardize)
-        Y = sample.required_targets.Y
+    def _score(self, source: Samples) -> ScoredFeatures:
+        design, units = source.design(center=True, scale=self.standardize)
+        Y = source.required_targets.Y
         solution = slap(
             design,
             Y,
@@ -126,7 +126,7 @@ class SLAP(ScoreSelector):
             similarity_weight=self.similarity_weight,
             max_iter=self.max_iter,
             tol=self.tol,
-            monitor=sample.monitor,
+            monitor=source.monitor,
         )
         solution.W /= units.x_unit
         return scored_features(solution, design.column_norms() > 0)

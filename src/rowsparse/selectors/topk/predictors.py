@@ -1,4 +1,4 @@
-"""TopK as a classifier and as a regressor: the linear model by which it selects, predicting."""
+"""TopKClassifier and TopKRegressor, which predict with the linear model of TopK."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import validate_data
 
 from rowsparse._arrays import Array, to_host
 from rowsparse._parameters import Allowed, OneOf
-from rowsparse.selectors.base.device import is_foreign
-from rowsparse.selectors.base.documentation import filled_docstring
+from rowsparse.selectors.base.shared_parameters import filled_docstring
+from rowsparse.selectors.base.source import is_dask, is_foreign
+from rowsparse.selectors.topk.loss_defaults import OWN_TASKS
+from rowsparse.selectors.topk.risk_scores import concordance
 from rowsparse.selectors.topk.topk import TopK
-from rowsparse.streams.dask_partitions import is_dask
 
 __all__ = ["TopKClassifier", "TopKRegressor"]
 
+# Rates below this count as it: a deviance has the logarithm of rates.
+_LEAST_RATE = float(np.finfo(np.float64).tiny)
+
 
 class _Predictor(TopK):
-    """What both share: the values of the linear model."""
+    """Base of both: the values of the linear model."""
 
     @classmethod
     def _of_model(cls, coef: Array, intercept: Any, **fitted: Any) -> Self:
@@ -37,7 +42,7 @@ class _Predictor(TopK):
         return predictor
 
     def _values(self, X: Any) -> Array:
-        """What the model gives, of shape (n_samples,) or (n_samples, n_targets)."""
+        """Values of the model, of shape (n_samples,) or (n_samples, n_targets)."""
         support = self._get_support_mask()
         Z: Any
         if is_dask(X) or is_foreign(X):
@@ -201,11 +206,13 @@ class TopKClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
 
 @filled_docstring
 class TopKRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
-    """Ridge regression on the best k features: :class:`TopK` that predicts.
+    """Ridge, Poisson or Cox regression on the best k features: :class:`TopK` that predicts.
 
     The features and the linear model of them are those of :class:`TopK`, which says how they are
     found and what can be proven of them. y holds numbers, whole ones too, in one column or
-    several. It is a selector too: ``transform`` returns the selected columns.
+    several; with ``loss="poisson"`` counts, whose rates are predicted; or events and times of
+    survival (``loss="cox"``, which a structured array says by itself), for which it predicts the
+    risk. It is a selector too: ``transform`` returns the selected columns.
 
     Parameters
     ----------
@@ -227,14 +234,20 @@ class TopKRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
     (2,)
     """
 
-    tasks: ClassVar[tuple[str, ...]] = ("regression",)
+    tasks: ClassVar[tuple[str, ...]] = ("regression", "counts", "survival")
     allowed: ClassVar[Allowed] = {"task": OneOf(("auto", *tasks))}
 
     def _asked_task(self, y: Any = None) -> str:
-        return "regression"
+        if self.loss in OWN_TASKS or self.task != "auto":
+            return OWN_TASKS.get(self.loss, self.task)
+        structured = getattr(getattr(y, "dtype", None), "names", None) is not None
+        return "survival" if structured else "regression"
 
     def predict(self, X: Any) -> Array:
-        """The numbers that the model gives.
+        """The numbers that the model gives; of counts the rates, of survival times the risks.
+
+        Rates are exp(XW + b). Risks are logarithms of hazards, relative to a sample of mean values
+        (of zeros, if columns are not centred): the larger, the earlier is the event.
 
         Parameters
         ----------
@@ -245,17 +258,23 @@ class TopKRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         -------
         array of shape (n_samples,), or (n_samples, n_targets)
         """
-        return self._values(X)
+        values = self._values(X)
+        return np.exp(values) if self.task_ == "counts" else values
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination, R^2, of the predictions.
+
+        Of counts D^2, the share of the deviance that they explain, as scikit-learn's
+        ``PoissonRegressor`` has it: R^2 with the deviance in the place of the squared residuals. Of
+        survival times Harrell's concordance: the share of pairs of samples in which the one with
+        the earlier event has the higher risk.
 
         Parameters
         ----------
         X : {array-like, sparse matrix or array} of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            The numbers.
+            The numbers, or events and times.
         sample_weight : array-like of shape (n_samples,), optional
             Weight of each sample.
 
@@ -263,4 +282,14 @@ class TopKRegressor(RegressorMixin, _Predictor):  # type: ignore[misc]
         -------
         float
         """
-        return float(super().score(X, y, sample_weight))
+        if self.task_ == "survival":
+            return concordance(y, self.predict(X), sample_weight)
+        if self.task_ != "counts":
+            return float(super().score(X, y, sample_weight))
+        y, rates = np.asarray(y, dtype=np.float64), np.maximum(self.predict(X), _LEAST_RATE)
+        pairs = zip(np.atleast_2d(y.T), np.atleast_2d(rates.T), strict=True)
+        return float(
+            np.mean(
+                [d2_tweedie_score(*pair, sample_weight=sample_weight, power=1) for pair in pairs]
+            )
+        )

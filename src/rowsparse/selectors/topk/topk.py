@@ -10,51 +10,44 @@ from rowsparse._arrays import Index, Mask
 from rowsparse._compat import has_callbacks
 from rowsparse._deadline import Deadline
 from rowsparse._parameters import Allowed, Flag, Number, OneOf
-from rowsparse.selectors.base.from_moments import FromMoments
-from rowsparse.selectors.base.messages import warn_user
-from rowsparse.selectors.base.moments import MomentsSample
-from rowsparse.selectors.base.parameters import generator
-from rowsparse.selectors.base.problem import LinearProblem
-from rowsparse.selectors.base.ranges import Dimension
-from rowsparse.selectors.base.sample import number_to_select
-from rowsparse.selectors.base.selector import LinearSelector
+from rowsparse._validation import warn_user
+from rowsparse.selectors.base.linear_problem import Dimension, LinearProblem
+from rowsparse.selectors.base.selector import FromMoments, LinearSelector
+from rowsparse.selectors.base.shared_parameters import generator
+from rowsparse.selectors.base.source import Blocks, number_to_select
 from rowsparse.selectors.registry import register
-from rowsparse.selectors.topk.certification import Certification
-from rowsparse.selectors.topk.constraints import Constraints, resolve_groups
-from rowsparse.selectors.topk.logistic import solve_logistic
-from rowsparse.selectors.topk.losses import (
+from rowsparse.selectors.topk.loss_defaults import (
     ALPHA,
     LOSSES,
+    OWN_TASKS,
     RESTARTS,
     effective_alpha,
     effective_loss,
     effective_restarts,
 )
-from rowsparse.selectors.topk.solution import decision_model, no_proof, solution_of
-from rowsparse.selectors.topk.wide_stream import fit_wide
+from rowsparse.selectors.topk.search_report import no_proof, proven, searched, statement_of
+from rowsparse.selectors.topk.topk_problem import Constraints, decision_model, pose, resolve_groups
 from rowsparse.solvers.l21.robust import robust_topk
-from rowsparse.solvers.solution import Solution
-from rowsparse.solvers.subset.search import SearchResult, search
-from rowsparse.streams import RowBlocks
-
-# Share of the objective of no features below which a fit is perfect.
-_PERFECT = 1e-10
+from rowsparse.solvers.problem import Listing, Options
+from rowsparse.solvers.solution import Monitor, Solution, silent
+from rowsparse.targets import ASKED_TASKS, TASKS
 
 
 @register("topk", kind="sparse", reference="this library")
 class TopK(FromMoments, LinearSelector):
-    """The best k features for logistic or ridge regression, by exact exchanges from many starts.
+    """The best k features for logistic, ridge, Poisson or Cox regression, by exact exchanges.
 
-    Minimises the logistic loss for classes and labels, and ||Y - XW - 1b'||_F^2 + ridge ||W||_F^2
-    for numbers (see ``loss``), over coefficient matrices W with at most k non-zero rows, where
-    ridge is ``alpha`` times the number of samples. Features are added one
-    by one where they lower the objective most; then the best exchange of a selected feature for
-    another one is made, as long as that lowers it with all coefficients refitted; and the same
-    again from ``n_restarts`` changed supports, of which the best is kept. With the squared loss
-    nothing but the columns of X'X for the features that were ever selected is computed.
+    Minimises the logistic loss for classes and labels, ||Y - XW - 1b'||_F^2 + ridge ||W||_F^2
+    for numbers, and other losses for counts and survival times (see ``loss``), over coefficient
+    matrices W with at most k non-zero rows, where ridge is ``alpha`` times the number of samples.
+    Features are added one by one where they lower the objective most; then the best exchange of a
+    selected feature for another one is made, as long as that lowers it with all coefficients
+    refitted. The same is done from ``n_restarts`` changed supports, and the best result is kept.
+    With the squared loss only the columns of X'X for the features that were ever selected are
+    computed.
 
-    TopK is a selector: ``coef_`` and ``intercept_`` are the ridge regression (or logistic
-    regression) refitted on the selected features, which says how they were judged. To predict
+    TopK is a selector: ``coef_`` and ``intercept_`` are the ridge regression (or that of another
+    loss) refitted on the selected features, which says how they were judged. To predict
     with it take :class:`TopKClassifier` or :class:`TopKRegressor`, or fit a model of your own on
     what :meth:`transform` returns.
 
@@ -64,33 +57,39 @@ class TopK(FromMoments, LinearSelector):
         How many features to keep; a float between 0 and 1 is a share of all. With
         ``feature_groups``, how many groups.
     {alpha}
-    loss : {"auto", "squared", "l21", "logistic"}, default="auto"
+    loss : {"auto", "squared", "l21", "logistic", "poisson", "cox"}, default="auto"
         "squared" is the sum of squared residuals above. "l21" sums the norms of the residuals of
         the samples instead of their squares, which bounds the influence of outliers; it has no
         ridge. "logistic", for classes and labels, is the negative log-likelihood of logistic
         regression: of the second of two classes; of several classes each against the rest, or of
-        each label, summed. "auto" is "logistic" for them and "squared" for numbers; from more
-        than 100,000 samples, and from Moments, streams and ``partial_fit``, it is always
-        "squared".
+        each label, summed. "poisson", for counts, numbers of at least 0, is half the deviance of
+        Poisson regression with the log link: of events a day, or visits a person. "cox", for
+        survival times, is half the deviance of Cox regression: minus the log partial likelihood,
+        with Breslow's ties, less that of a perfect fit; it has no intercept, and y is a structured
+        array of events and times, or has these two columns. "auto" is "cox" for such structured
+        arrays, "logistic" for classes and labels and "squared" for numbers, whole ones too; of
+        classes and labels from more than 100,000 samples, and from Moments, streams and
+        ``partial_fit``, it is always "squared".
     gamma : float, default=0.0
         For ``loss="l21"``: weight of the sum of the row norms of W.
     {constraints}
     n_restarts : int or "auto", default="auto"
         Starts after the first; 0 is greedy growth and exchange alone. "auto" is 2 with the
-        logistic loss, whose first start is nearly as good, and 20 with the others. With the
-        squared loss the search goes on where better choices are likely: if fewer than two of the
-        starts, those that keep more than half of a choice not counted, end at the best one. More
-        starts then follow, which also exchange at a loss and join good choices, until
-        ``n_restarts`` of them in a row find nothing better; in all there are at most ten times
-        ``n_restarts``. Without a ridge a few of them follow as well if less than two thirds end
-        there.
+        logistic and the Poisson loss, whose first start is nearly as good, 5 with the Cox loss,
+        and 20 with the others. With a ridge no more of them follow once three starts have all
+        ended at one choice of features. With the squared loss the search goes on where better
+        choices are likely: if fewer than two of the starts, those that keep more than half of a
+        choice not counted, end at the best one. More starts then follow, which also exchange at a
+        loss and join good choices, until ``n_restarts`` of them in a row find nothing better; in
+        all there are at most ten times ``n_restarts``. Without a ridge a few of them always
+        follow.
     certify : bool, default=False
         Whether to prove how far from the least objective the answer can be, by branch and
-        bound; a better choice that turns up on the way is taken. For the squared and the
-        logistic loss. The proof begins after the first start, and where a few subproblems
-        complete it, the others are left out. Without a ridge (``alpha=0``) there is no bound
-        for the logistic loss, and for the squared loss only with more samples than columns
-        none of which depend on each other, or with few columns.
+        bound; a better choice that turns up on the way is taken. For all losses but "l21".
+        The proof begins after the first start, and where a few subproblems complete it, the
+        others are left out. Without a ridge (``alpha=0``) only the squared loss has a bound, with
+        few columns, or with linearly independent columns and more samples than columns. With
+        ``feature_groups`` the choices are those of groups.
     gap_tol : float, default=1e-6
         Relative gap at which a proof is complete. Rounding keeps it above 0.
     time_limit : float, optional
@@ -103,7 +102,7 @@ class TopK(FromMoments, LinearSelector):
     {class_weight}
     n_jobs : int, optional
         Threads for the starts and processes for a proof that takes more than a second or so, as
-        in joblib; they do not change the answer, but for what a time limit cuts off.
+        in joblib; they do not change the answer, unless a time limit ends the run.
     random_state : int, RandomState or None, default=None
         Draws the changed supports.
 
@@ -124,8 +123,8 @@ class TopK(FromMoments, LinearSelector):
         "optimal" if ``gap_`` is at most ``gap_tol``, "gap" if it is more; "heuristic" with
         ``certify=False``.
     lower_bound_, gap_ : float
-        No choice of k features has an objective below the bound, and the gap is what is left
-        between it and ``objective_``, as a share of that. Without a proof they are 0 and 1.
+        No choice of k features has an objective below the bound, and the gap is the difference
+        between ``objective_`` and it, relative to ``objective_``. Without a proof they are 0 and 1.
     root_bound_, n_nodes_ : float and int
         With ``certify=True``: the bound before any branching, and the number of subproblems
         solved.
@@ -157,10 +156,16 @@ class TopK(FromMoments, LinearSelector):
     array([False, False,  True,  True])
     """
 
+    # Which choices a proof lists beside the best one; NearOptimal sets it.
+    _listing: Listing | None = None
+
+    works_by_passes = True
     objective_attributes = ("lower_bound_", "root_bound_")
     gap_attributes = ("gap_", "refit_gap_")
 
+    tasks: ClassVar[tuple[str, ...]] = (*TASKS[1:], *ASKED_TASKS)
     allowed: ClassVar[Allowed] = {
+        "task": OneOf(("auto", *tasks)),
         "loss": OneOf(LOSSES),
         "alpha": ALPHA,
         "gamma": Number(low=0.0),
@@ -219,20 +224,19 @@ class TopK(FromMoments, LinearSelector):
             warn_user("alpha has no effect with loss='l21': use gamma.")
         if self.loss == "l21" and self.feature_groups is not None:
             raise ValueError("feature_groups are not for loss='l21'.")
-        if self.certify and (self.loss == "l21" or self.feature_groups is not None):
-            raise ValueError(
-                "certify is for loss='squared' and loss='logistic' without feature_groups."
-            )
+        if self.certify and self.loss == "l21":
+            raise ValueError("certify is not for loss='l21'.")
 
-    def _check_moments(self) -> None:
+    def _asked_task(self, y: Any = None) -> str:
+        own = OWN_TASKS.get(self.loss)
+        return own if own and self.task in ("auto", "regression") else super()._asked_task(y)
+
+    def _check_without_rows(self) -> None:
         if self.loss not in ("auto", "squared"):
             raise ValueError(
                 f"loss={self.loss!r} needs the samples themselves: Moments are enough for "
                 "loss='squared' only."
             )
-
-    def _select_wide(self, blocks: RowBlocks, sample: MomentsSample) -> None:
-        fit_wide(self, blocks, sample)
 
     def _number_to_select(self, d: int) -> int:
         if self.feature_groups is None:
@@ -242,114 +246,78 @@ class TopK(FromMoments, LinearSelector):
         )
         return number_to_select(self.n_features_to_select, n_groups, "groups")
 
-    def _objective_power(self) -> int:
-        # "auto" is not the squared loss for classes, but these have no units.
-        return 2 if self.loss in ("auto", "squared") else 1
-
     def _dimensions(self) -> dict[str, Dimension]:
-        return {"alpha": Dimension(x=2), "gamma": Dimension(x=1)}
+        # "auto" is not the squared loss for classes, but these have no units.
+        # Other losses have y in units of its own.
+        power = 2 if self.loss in ("auto", "squared") else 1
+        return {"objective": Dimension(y=power), "alpha": Dimension(x=2), "gamma": Dimension(x=1)}
 
-    def _solve(self, problem: LinearProblem) -> Solution:
-        d, names = problem.design.shape[1], getattr(self, "feature_names_in_", None)
-        asked = Constraints.of(self.include, self.exclude, self.feature_groups, d, names)
-        asked.check(problem.k)
-        loss = effective_loss(self.loss, problem.targets.task, problem.n_rows)
-        alpha = effective_alpha(self.alpha, loss, problem.targets.task)
-        solution = self._solve_with(loss, alpha, problem, asked)
-        solution.attributes |= {"loss_": loss, "alpha_": problem.scaled("alpha", alpha)}
-        return solution
-
-    def _solve_with(
-        self, loss: str, alpha: float, problem: LinearProblem, asked: Constraints
-    ) -> Solution:
+    def _solve(self, data: LinearProblem) -> Solution:
+        asked = self._constraints(data.design.shape[1])
+        asked.check(data.k)
+        task = data.targets.task
+        loss = effective_loss(self.loss, task, data.source.n_rows)
+        alpha = effective_alpha(self.alpha, loss, task)
         if loss == "l21":
-            return self._solve_robust(problem, asked)
-        certification = self._certification(loss, alpha)
-        if loss == "logistic":
-            return solve_logistic(
-                problem,
-                asked,
-                alpha=alpha,
-                seed=int(generator(self.random_state).integers(2**31)),
-                certification=certification,
-            )
-        centred, mean = problem.squared()
-        ridge = float(problem.scaled("alpha", alpha) * problem.n_samples)
-        solution = self._solve_squared(centred, asked, ridge, certification)
-        solution.b = mean
+            solution = self._solve_robust(data, asked)
+        elif isinstance(data.source, Blocks) and not data.source.has_products:
+            solution = self._solve_wide(data, data.source, asked, alpha)
+        else:
+            posed = pose(loss, data, asked)
+            problem, options = posed.problem(alpha, data.k), self._options(loss, data.monitor)
+            if self.certify:
+                solution = proven(posed, problem, options, statement_of(self, posed, alpha))
+            else:
+                solution = searched(posed, problem, options)
+        solution.attributes |= {"loss_": loss, "alpha_": data.scaled("alpha", alpha)}
         return solution
 
-    def _solve_robust(self, problem: LinearProblem, asked: Constraints) -> Solution:
+    def _constraints(self, d: int) -> Constraints:
+        """The constraints on a choice from d columns."""
+        names = getattr(self, "feature_names_in_", None)
+        return Constraints.resolved(self.include, self.exclude, self.feature_groups, d, names)
+
+    def _options(self, loss: str, monitor: Monitor = silent) -> Options:
+        """The options of a search, or a proof."""
+        return Options(
+            n_restarts=effective_restarts(self.n_restarts, loss),
+            seed=int(generator(self.random_state).integers(2**31)),
+            n_jobs=self.n_jobs,
+            deadline=Deadline(self.time_limit),
+            monitor=monitor,
+            gap_tol=self.gap_tol,
+            keep_on_interrupt=self.time_limit is not None or has_callbacks(self),
+            listing=self._listing,
+        )
+
+    def _solve_robust(self, data: LinearProblem, asked: Constraints) -> Solution:
         solution = robust_topk(
-            problem.design,
-            problem.Y,
-            problem.k,
-            weights=problem.weights,
-            gamma=problem.scaled("gamma", self.gamma),
-            fit_intercept=problem.fit_intercept,
+            data.design,
+            data.Y,
+            data.k,
+            weights=data.weights,
+            gamma=data.scaled("gamma", self.gamma),
+            fit_intercept=data.fit_intercept,
             include=asked.include,
             exclude=asked.exclude,
             n_restarts=effective_restarts(self.n_restarts, "l21"),
             rng=generator(self.random_state),
-            monitor=problem.monitor,
+            monitor=data.monitor,
         )
         solution.attributes |= no_proof(solution.objective)
         return solution
 
-    def _solve_squared(
-        self,
-        problem: LinearProblem,
-        asked: Constraints,
-        ridge: float,
-        certification: Certification,
+    def _solve_wide(
+        self, data: LinearProblem, source: Blocks, asked: Constraints, alpha: float
     ) -> Solution:
-        """The search on centred and weighted data, with the ridge in the units of the design."""
-        seed = int(generator(self.random_state).integers(2**31))
+        from rowsparse.selectors.topk.wide_stream import solve_wide
 
-        def searched(n_restarts: int) -> SearchResult:
-            return search(
-                problem.design,
-                problem.Y,
-                problem.k,
-                ridge=ridge,
-                include=asked.include,
-                exclude=asked.exclude,
-                groups=asked.groups,
-                n_restarts=n_restarts,
-                seed=seed,
-                n_jobs=self.n_jobs,
-                deadline=certification.deadline,
-                monitor=problem.monitor,
+        if self.certify or self.feature_groups is not None:
+            raise ValueError(
+                "certify and feature_groups need X'X: there are too many columns for it."
             )
-
-        result, proven = certification.of_squared(problem, asked, ridge, searched)
-        self._warn_if_perfect(problem, result, ridge)
-        return solution_of(result, proven)
-
-    def _certification(self, loss: str, alpha: float) -> Certification:
-        return Certification(
-            loss=loss,
-            alpha=alpha,
-            standardize=self.standardize,
-            clip=self.clip,
-            class_weight=self.class_weight,
-            n_restarts=effective_restarts(self.n_restarts, loss),
-            certify=self.certify,
-            gap_tol=self.gap_tol,
-            n_jobs=self.n_jobs,
-            deadline=Deadline(self.time_limit),
-            keep_on_interrupt=self.time_limit is not None or has_callbacks(self),
-        )
-
-    def _warn_if_perfect(self, problem: LinearProblem, result: SearchResult, ridge: float) -> None:
-        n, k = problem.Y.shape[0], result.support.size
-        total = float(np.vdot(problem.Y, problem.Y))
-        enough = k >= n - bool(self.fit_intercept)
-        if ridge == 0 and enough and result.objective <= _PERFECT * total:
-            warn_user(
-                f"{k} features fit {n} samples perfectly with alpha=0, and so would others: the "
-                "choice is arbitrary; take alpha > 0 or fewer features."
-            )
+        options = self._options("squared", data.monitor)
+        return solve_wide(data, source, self._settings(), asked, alpha, options)
 
     def _set_model(self, solution: Solution, problem: LinearProblem) -> None:
         super()._set_model(solution, problem)

@@ -1,85 +1,79 @@
 """TopK on streamed samples with too many columns for X'X: a few passes over them.
 
-The first pass has the norms of the columns and their products with Y. Candidates are the columns
-that explain most alone; a second pass has X'X of these, and the search is made among them. A third
-pass has the products of all columns with the chosen ones, from which the gain of every exchange
-follows: columns outside the candidates that would gain join them, until there are none.
+The first pass gathers the norms of the columns and their products with Y. Candidates are the
+columns that explain most alone; a second pass gathers X'X of these, and the search is made among
+them. A third pass gathers the products of all columns with the chosen ones, from which the gain of
+every exchange follows: other columns whose exchange would gain become candidates, until there are
+no such columns.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from rowsparse._arrays import Array, Index
-from rowsparse.design import DenseDesign
+from rowsparse._validation import warn_user
+from rowsparse.design import Design
 from rowsparse.moments import Moments
 from rowsparse.moments.statistics import Statistics
-from rowsparse.selectors.base.messages import warn_user
-from rowsparse.selectors.base.moments import MomentsSample, column_scales, design_without_rows
-from rowsparse.selectors.base.parameters import generator
-from rowsparse.selectors.base.state import fitted_attributes, forget_last_fit
-from rowsparse.selectors.topk.constraints import Constraints
-from rowsparse.selectors.topk.losses import effective_alpha
-from rowsparse.solvers.solution import scores_with_closeness
-from rowsparse.solvers.subset.gram import GramProblem, GramRows
-from rowsparse.solvers.subset.support import SupportState
+from rowsparse.selectors.base.linear_problem import LinearProblem, ProblemSettings
+from rowsparse.selectors.base.shared_parameters import generator
+from rowsparse.selectors.base.source import Blocks, Sums
+from rowsparse.selectors.topk.search_report import no_proof, solution_of
+from rowsparse.selectors.topk.topk_problem import Constraints, TopKProblem, pose
+from rowsparse.solvers.problem import Options
+from rowsparse.solvers.search.gram import GramProblem, GramRows, univariate_gains
+from rowsparse.solvers.search.gram_state import GramState
+from rowsparse.solvers.search.search import search
+from rowsparse.solvers.solution import Solution
 from rowsparse.streams import RowBlocks
 from rowsparse.streams.block import Block
 from rowsparse.streams.passes import merged_pair
 
-__all__ = ["WideProblem", "fit_wide", "gather_columns", "products_with"]
+__all__ = ["products_with", "solve_wide"]
 
 # Candidates to begin with, and most that join them after a search.
 _CANDIDATES, _MORE = 2048, 1024
 # Most searches, and the share of ||Y||^2 that an exchange must gain to call for another.
 _MOST_SEARCHES, _LEAST_GAIN = 10, 1e-10
-# What a search among candidates reports that is not the same for all columns.
-_OF_COLUMNS = ("coef_", "scores_", "support_", "ranking_", "n_features_in_", "feature_names_in_")
 
 
-def fit_wide(selector: Any, blocks: RowBlocks, sample: MomentsSample) -> None:
-    """Fit a TopK with the squared loss; ``sample`` has the statistics of single columns."""
-    if selector.certify or selector.feature_groups is not None:
-        raise ValueError("certify and feature_groups need X'X: there are too many columns for it.")
-    if not (selector.standardize or selector.fit_intercept):
-        raise ValueError("So many columns must be centred: set standardize or fit_intercept.")
-    found, names = sample.statistics, getattr(selector, "feature_names_in_", None)
-    d = found.x_origin.size
-    asked = Constraints.of(selector.include, selector.exclude, None, d, names)
-    asked.check(sample.k)
-    inv_scale, unit = column_scales(sample, selector.standardize, True)
-    wide = WideProblem(
-        found,
-        inv_scale,
-        effective_alpha(selector.alpha, "squared", sample.targets.task) * found.weight / unit**2,
-    )
-    strength = wide.strength()
-    strength[asked.include], strength[asked.exclude] = np.inf, -np.inf
-    size = max(_CANDIDATES, 4 * sample.k)
-    candidates = np.sort(np.argsort(-strength, kind="stable")[: min(size, asked.n_left)])
-    seed = int(generator(selector.random_state).integers(2**31))
-    for search in range(_MOST_SEARCHES):
-        inner = clone(selector).set_params(
-            n_features_to_select=sample.k,
-            include=np.searchsorted(candidates, asked.include).tolist(),
-            exclude=None,
-            task=sample.targets.task,
-            class_weight=None,  # the blocks have it
-            random_state=seed,
+def solve_wide(
+    data: LinearProblem,
+    source: Blocks,
+    settings: ProblemSettings,
+    asked: Constraints,
+    alpha: float,
+    options: Options,
+) -> Solution:
+    """The best k of all columns; ``source`` has the statistics of single columns."""
+    if not settings.centred:
+        raise ValueError(
+            f"{asked.n_columns} columns, too many for X'X, must be centred: set standardize or "
+            "fit_intercept."
         )
-        inner.fit_moments(gather_columns(blocks, sample.targets.task, candidates))
-        support = candidates[np.flatnonzero(inner.support_)]
-        gains = wide.gains(support, products_with(blocks, support, found))
+    # The searches among candidates have a seed of their own.
+    options = replace(options, seed=int(generator(options.seed).integers(2**31)))
+    wide = WideProblem(data, source.statistics, float(data.scaled("alpha", alpha) * data.n_samples))
+    alone = wide.gains_alone()
+    alone[asked.include], alone[asked.exclude] = np.inf, -np.inf
+    size = max(_CANDIDATES, 4 * data.k)
+    candidates = np.sort(np.argsort(-alone, kind="stable")[: min(size, asked.n_left)])
+    for round_ in range(_MOST_SEARCHES):
+        posed = _among(candidates, source, settings, asked)
+        found = search(posed.problem(alpha, data.k), options)
+        support = candidates[found.support]
+        gains = wide.gains(support, products_with(source.blocks, support, source.statistics))
         outside = gains.exchanges
         outside[candidates], outside[asked.exclude] = -np.inf, -np.inf
         better = np.flatnonzero(outside > _LEAST_GAIN * wide.total)
-        if better.size == 0 or search == _MOST_SEARCHES - 1:
+        if better.size == 0 or round_ == _MOST_SEARCHES - 1:
             break
         joining = better[np.argsort(-outside[better], kind="stable")[:_MORE]]
         candidates = np.union1d(candidates, joining)
@@ -89,31 +83,20 @@ def fit_wide(selector: Any, blocks: RowBlocks, sample: MomentsSample) -> None:
             "columns may be better still.",
             ConvergenceWarning,
         )
-    _take_over(selector, inner, sample, candidates, support, gains, wide)
+    posed.warn_if_arbitrary(found, wide.ridge)
+    fit = replace(found.fit, support=support)
+    found = replace(found, fit=fit, costs=gains.costs, gains=gains.additions)
+    return solution_of(found, posed, no_proof(found.objective))
 
 
-def _take_over(
-    selector: Any,
-    inner: Any,
-    sample: MomentsSample,
-    candidates: Index,
-    support: Index,
-    gains: _Gains,
-    wide: WideProblem,
-) -> None:
-    """Set the fitted attributes for all columns, from the fit on the candidates."""
-    d = wide.design.shape[1]
-    costs = np.zeros((d, 1))
-    costs[support, 0] = gains.costs
-    scores = scores_with_closeness(costs, gains.additions, support)
-    forget_last_fit(selector)
-    for name, value in fitted_attributes(inner).items():
-        if name not in _OF_COLUMNS:
-            setattr(selector, name, value)
-    selector.coef_ = np.zeros((*inner.coef_.shape[:-1], d))
-    selector.coef_[..., candidates] = inner.coef_
-    varies = wide.design.column_norms() > 0
-    selector._set_choice(scores, support, varies, scores, sample.targets)
+def _among(
+    candidates: Index, source: Blocks, settings: ProblemSettings, asked: Constraints
+) -> TopKProblem:
+    """The problem on some of the columns, in one pass."""
+    moments = gather_columns(source.blocks, source.targets.task, candidates)
+    part = Sums(moments.statistics, source.targets, source.k, source.monitor)
+    include = np.searchsorted(candidates, asked.include).tolist()
+    return pose("squared", part.problem(settings), Constraints(include, [], None, candidates.size))
 
 
 def gather_columns(blocks: RowBlocks, task: str, columns: Index) -> Moments:
@@ -174,9 +157,9 @@ def _columns(X: Any, columns: Index) -> Any:
 
 
 class _KnownRows(GramRows):
-    """Rows of X'X that were computed before; there are no others."""
+    """Samples of X'X that were computed before; there are no others."""
 
-    def __init__(self, design: DenseDesign, rows: dict[int, Array]) -> None:
+    def __init__(self, design: Design, rows: dict[int, Array]) -> None:
         super().__init__(design)
         self._rows = rows
 
@@ -188,7 +171,7 @@ class _KnownRows(GramRows):
 
 
 class _Gains(NamedTuple):
-    """What a support is worth: see :class:`SupportState`."""
+    """Costs and gains of changes of a support: see :class:`GramState`."""
 
     costs: Array
     additions: Array
@@ -200,33 +183,33 @@ class WideProblem:
 
     Parameters
     ----------
+    data : LinearProblem
+        Its design has the norms of the columns.
     found : Statistics
         Without X'X.
-    inv_scale : array of shape (d,)
-        The reciprocal scales of the columns.
     ridge : float
-        Weight of ||W||_F^2, in units of the scaled columns.
+        Weight of ||W||_F^2, in units of the design.
     """
 
-    def __init__(self, found: Statistics, inv_scale: Array, ridge: float) -> None:
-        self._found, self._inv_scale, self._ridge = found, inv_scale, ridge
-        self.design = design_without_rows(np.sqrt(found.x_square) * inv_scale)
-        self._B = found.xy * inv_scale[:, None]
-        self.total = float(np.trace(found.yy))
+    def __init__(self, data: LinearProblem, found: Statistics, ridge: float) -> None:
+        self.ridge = ridge
+        self._design, self._inv_scale = data.design, data.scaling.inv_scale
+        self._B = found.xy * (self._inv_scale[:, None] / data.y_unit)
+        self.total = float(np.trace(found.yy)) / data.y_unit**2
 
-    def strength(self) -> Array:
-        """What each column explains on its own."""
-        diagonal = self.design.column_norms() ** 2 + self._ridge
-        squares = np.einsum("jc,jc->j", self._B, self._B)
-        return np.divide(squares, diagonal, out=np.zeros_like(squares), where=diagonal > 0)
+    def gains_alone(self) -> Array:
+        """Gains of each column on its own."""
+        return univariate_gains(self._B, self._design.column_norms() ** 2 + self.ridge)
 
     def gains(self, support: Index, products: Array) -> _Gains:
         """Of removing, adding and exchanging columns, from :func:`products_with` the support."""
         scaled = products * self._inv_scale[:, None] * self._inv_scale[support]
         rows = {int(p): np.ascontiguousarray(scaled[:, i]) for i, p in enumerate(support)}
-        problem = GramProblem.of(self.design, np.zeros((0, self._B.shape[1])), ridge=self._ridge)
-        vars(problem).update(gram=_KnownRows(self.design, rows), B=self._B, total=self.total)
-        state = SupportState(problem, support)
+        known = _KnownRows(self._design, rows)
+        problem = GramProblem.from_products(
+            self._design, known, self._B, self.total, ridge=self.ridge
+        )
+        state = GramState(problem, support)
         order = np.argsort(state.support)
         return _Gains(
             state.removal_costs()[order],

@@ -12,13 +12,14 @@ from rowsparse.design.sparse import canonical
 from rowsparse.solvers.filters.class_statistics import (
     GroupStatistics,
     column_tiles,
+    device_columns,
+    device_products,
     group_statistics,
     held_by_rows,
     row_chunks,
 )
-from rowsparse.solvers.filters.device_statistics import device_columns, device_products
 from rowsparse.solvers.filters.discretize import column_blocks
-from rowsparse.solvers.filters.univariate import varying
+from rowsparse.solvers.filters.group_comparisons import varying
 
 __all__ = ["explained_ratio", "varying_targets"]
 

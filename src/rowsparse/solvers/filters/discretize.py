@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index
 from rowsparse.design.protocol import binary_units
-from rowsparse.solvers.filters.mdl import mdl_cuts
+from rowsparse.solvers.filters.mdl import MOST_COUNTS, as_codes, mdl_cuts
 
 __all__ = [
     "BY_LABELS",
@@ -80,10 +80,14 @@ def discretize(
     -------
     array of int, shape (n, d)
     """
+    entries = _BLOCK_ENTRIES
+    if method in BY_LABELS:
+        assert labels is not None
+        entries = min(entries, MOST_COUNTS // (int(labels.max()) + 1))
     return np.concatenate(
         [
             discretize_block(block, method, labels=labels, bins=bins, bin_width=bin_width)
-            for _, block in column_blocks(X)
+            for _, block in column_blocks(X, entries, least=1)
         ],
         axis=1,
     )
@@ -158,22 +162,6 @@ def mdl_bins(X: Array, labels: Index, n_classes: int, *, counts_places: bool) ->
         cut = np.flatnonzero(n_cuts > i)
         codes[:, cut] += X[:, cut] > cuts.value[first[cut] + i]
     return codes
-
-
-def as_codes(X: Array) -> Codes:
-    """The distinct values of every column, numbered from the least: for data that are discrete.
-
-    >>> as_codes(np.array([[3.0, -1.0], [7.0, 0.5], [3.0, -1.0]])).tolist()
-    [[0, 0], [1, 1], [0, 0]]
-    """
-    by_column = np.ascontiguousarray(X.T)
-    order = np.argsort(by_column, axis=1)
-    value = np.take_along_axis(by_column, order, axis=1)
-    number = np.zeros(value.shape, dtype=np.intp)
-    np.cumsum(value[:, 1:] != value[:, :-1], axis=1, out=number[:, 1:])
-    codes = np.empty_like(number)
-    np.put_along_axis(codes, order, number, axis=1)
-    return np.ascontiguousarray(codes.T, dtype=np.min_scalar_type(int(number.max(initial=0))))
 
 
 def _rescaled(X: Array) -> Array:

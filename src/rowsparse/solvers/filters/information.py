@@ -16,7 +16,7 @@ from rowsparse.solvers.filters.discretize import (
     column_blocks,
     discretize_block,
 )
-from rowsparse.solvers.filters.mdl import mdl_cuts
+from rowsparse.solvers.filters.mdl import MOST_COUNTS, mdl_cuts
 
 __all__ = ["contingency", "entropy", "information_gain", "mutual_information"]
 
@@ -37,7 +37,7 @@ def entropy(counts: Array) -> Array:
 
 
 def contingency(codes: Codes, labels: Index, n_classes: int) -> Array:
-    """How often each state of each column meets each class.
+    """Counts of the states of each column within each class.
 
     Parameters
     ----------
@@ -105,7 +105,9 @@ def information_gain(
     gain, tie_break = np.zeros(shape), np.zeros(shape)
     X = sp.csc_array(X) if sp.issparse(X) else X
     entries = _BLOCK_ENTRIES if len(labelings) <= _MANY else _LARGE_BLOCK_ENTRIES
-    for columns, block in column_blocks(X, entries):
+    if discretization in BY_LABELS:
+        entries = min(entries, MOST_COUNTS // n_classes)
+    for columns, block in column_blocks(X, entries, least=1):
         if discretization in BY_LABELS:
             weka = discretization == "weka"
             found = mdl_cuts(block, labelings, n_classes, counts_places=weka)

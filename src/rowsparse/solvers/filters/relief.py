@@ -19,7 +19,7 @@ from rowsparse.solvers.filters.manhattan import Scratch, UnitSamples, neighbourh
 
 __all__ = ["relief_classes", "relief_label_pairs", "relief_numbers"]
 
-# Distances that are held so that no pair is computed twice: 64 MB, up to 4096 samples.
+# Distances that are held so that no pair is computed twice: 128 MB, up to 4096 samples.
 _PAIRS_IN_MEMORY = 1 << 24
 
 
@@ -52,13 +52,13 @@ def relief_classes(
     """
     n, d = samples.shape
     tables = [_ClassTable(codes, n_neighbors, sigma) for codes in labelings]
-    distances = _coarse_distances(samples, n_jobs)
+    distances = _all_distances(samples, n_jobs)
 
     def block(rows: slice) -> Array:
         total = np.zeros((len(tables), d))
-        coarse = distances(rows)
+        of_block = distances(rows)
         for l, table in enumerate(tables):
-            for near in neighbourhoods(samples, rows, coarse, table.codes, n_neighbors):
+            for near in neighbourhoods(samples, rows, of_block, table.codes, n_neighbors):
                 total[l] += table.coefficients(near.i, near.others, near.ranks) @ near.differences
         return total
 
@@ -78,7 +78,6 @@ class _ClassTable:
 
     def coefficients(self, i: int, others: Index, ranks: Index) -> Array:
         own, codes = self.codes[i], self.codes[others]
-        ranks = np.minimum(ranks, self._misses.shape[1] - 1)
         prior = self._shares[codes] / (1.0 - self._shares[own])
         return np.where(codes == own, -self._hits[codes, ranks], prior * self._misses[codes, ranks])
 
@@ -117,15 +116,15 @@ def _sum_of_blocks(block: Callable[[slice], Array], n: int, n_jobs: int | None) 
     return total
 
 
-def _coarse_distances(samples: UnitSamples, n_jobs: int | None) -> Callable[[slice], NDArray[Any]]:
-    """Coarse distances of a block of samples to all: each pair once, if all fit into memory."""
+def _all_distances(samples: UnitSamples, n_jobs: int | None) -> Callable[[slice], Array]:
+    """Distances of a block of samples to all: each pair once, if all fit into memory."""
     n = samples.shape[0]
     if n * n > _PAIRS_IN_MEMORY or len(row_blocks(n)) == 1:
-        return samples.coarse_distances
-    table = np.empty((n, n), dtype=samples.coarse_distances(slice(0, 1)).dtype)
+        return samples.distances
+    table = np.empty((n, n))
 
-    def fill(rows: slice) -> NDArray[Any]:
-        table[rows, rows.start :] = samples.coarse_distances(rows, rows.start)
+    def fill(rows: slice) -> Array:
+        table[rows, rows.start :] = samples.distances(rows, rows.start)
         table[rows.stop :, rows] = table[rows, rows.stop :].T
         return table[rows]
 
@@ -155,13 +154,12 @@ def relief_numbers(
     low, high = Y.min(axis=0), Y.max(axis=0)
     scaled = ((Y - low) / np.where(high > low, high - low, 1.0)).T
     alike = np.zeros(n, dtype=np.intp)
-    distances = _coarse_distances(samples, n_jobs)
+    distances = _all_distances(samples, n_jobs)
 
     def block(rows: slice) -> Array:
         total = np.zeros((scaled.shape[0] + 1, d + 1))
-        coarse = distances(rows)
-        for near in neighbourhoods(samples, rows, coarse, alike, count):
-            weight = weights[np.minimum(near.ranks, count)]
+        for near in neighbourhoods(samples, rows, distances(rows), alike, count):
+            weight = weights[near.ranks]
             apart = np.abs(scaled[:, near.others] - scaled[:, near.i, None])
             coefficients = np.vstack([weight, weight * apart])
             total[:, :d] += coefficients @ near.differences
@@ -201,12 +199,13 @@ def relief_label_pairs(
     """
     n, d = samples.shape
     pairs = _LabelPairs(Y.astype(bool), n_neighbors, sigma)
+    distances = _all_distances(samples, n_jobs)
 
     def block(rows: slice) -> Array:
         total = np.zeros(d)
-        distances, scratch = samples.distances(rows), Scratch(d)
+        of_block, scratch = distances(rows), Scratch(d)
         for r, i in enumerate(range(rows.start, rows.stop)):
-            coefficients = pairs.coefficients(i, distances[r])
+            coefficients = pairs.coefficients(i, of_block[r])
             others = np.flatnonzero(coefficients)
             total += coefficients[others] @ samples.differences(i, others, scratch)
         return total

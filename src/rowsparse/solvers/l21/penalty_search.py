@@ -9,7 +9,7 @@ import numpy as np
 
 
 class HasRows(Protocol):
-    """Anything that knows how many rows of its W are not zero."""
+    """A solution with its number of non-zero rows."""
 
     @property
     def n_rows(self) -> int: ...

@@ -14,7 +14,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse.rows import row_norms, top_rows
-from rowsparse.solvers.blocks.fit import BlockFit, BlockState
+from rowsparse.solvers.convex.fit import BlockFit, BlockState
 from rowsparse.solvers.losses.base import BlockLoss
 from rowsparse.solvers.solution import (
     Monitor,
@@ -176,10 +176,10 @@ class WorkingSetSolver:
     def _next_set(
         self, columns: Index, block: BlockFit, scores: Array, penalty: float, *, drop: bool
     ) -> tuple[Index, BlockState | None]:
-        """Drop what seems to be zero, add the worst violators, and carry the iterates over."""
+        """Drop rows that seem to be zero, add the worst violators, and carry the iterates over."""
         V = block.W if block.state is None else block.state.V
-        strength = row_norms(V)
-        keep = (strength > 0) | (scores[columns] > _KEEP_SCORE * penalty) | (not drop)
+        norms = row_norms(V)
+        keep = (norms > 0) | (scores[columns] > _KEEP_SCORE * penalty) | (not drop)
         if np.count_nonzero(keep) < _MIN_COLUMNS:
             closest = top_rows(scores[columns], min(_MIN_COLUMNS, columns.size))
             keep[closest] = True

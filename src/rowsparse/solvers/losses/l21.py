@@ -4,7 +4,7 @@ With the penalty gamma ||W||_21 and predictions P = ZW + 1b' its dual problem is
 
     D(Theta) = <Y, Theta>  s.t. ||theta_i|| <= omega_i, ||z_j' Theta|| <= gamma, [1'Theta = 0]
 
-the last where b is free.
+with the last constraint only if there is an intercept b.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ import numpy as np
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
 from rowsparse.rows import huber_rows, row_norms, unit_ball_rows
-from rowsparse.solvers.blocks.admm import admm_l21, feasible_dual
-from rowsparse.solvers.blocks.fit import BlockFit, BlockState, JointProblem
-from rowsparse.solvers.blocks.lp import lp_l21
-from rowsparse.solvers.blocks.refit import refit_l21
-from rowsparse.solvers.losses.base import SupportFit
-from rowsparse.solvers.losses.reduction import Reduction
+from rowsparse.solvers.convex.admm import admm_l21, feasible_dual
+from rowsparse.solvers.convex.fit import BlockFit, BlockState, JointProblem
+from rowsparse.solvers.convex.refit import lp_l21, refit_l21
+from rowsparse.solvers.losses.base import Reduction, SupportFit
 from rowsparse.solvers.losses.squared import SquaredLoss
 
 _BLOCK_ITER = 3000
@@ -47,14 +45,16 @@ class L21Loss:
     linear_programme: bool = False
 
     @classmethod
-    def of(cls, design: Design, Y: Array, weights: Array | None, fit_intercept: bool) -> L21Loss:
+    def from_targets(
+        cls, design: Design, Y: Array, weights: Array | None, fit_intercept: bool
+    ) -> L21Loss:
         """The loss with unit weights unless they are given."""
         return cls(design, Y, np.ones(Y.shape[0]) if weights is None else weights, fit_intercept)
 
     @cached_property
     def reduction(self) -> Reduction:
         """The targets in as few columns as their rank."""
-        return Reduction.of(self.Y, self.fit_intercept)
+        return Reduction.from_targets(self.Y, self.fit_intercept)
 
     def reduced(self) -> L21Loss:
         """The loss for these targets."""
@@ -80,8 +80,8 @@ class L21Loss:
     def majorising_weights(self, norms: Array, eps: float) -> Array:
         """omega_i / sqrt(r_i^2 + eps^2), for the norms r_i of residuals.
 
-        Least squares with these weights lies above sum_i omega_i sqrt(||y_i - p_i||^2 + eps^2),
-        but for a constant, and touches it at these residuals.
+        Least squares with these weights, plus a constant, majorises
+        sum_i omega_i sqrt(||y_i - p_i||^2 + eps^2) and equals it at these residuals.
         """
         return np.asarray(self.omega / np.sqrt(norms**2 + eps**2))
 

@@ -13,8 +13,8 @@ from scipy.linalg import lstsq, qr
 from rowsparse._arrays import Array, Index
 from rowsparse.design import Design
 from rowsparse.rows import row_norms
-from rowsparse.solvers.blocks.fit import BlockFit, BlockState
-from rowsparse.solvers.blocks.lasso import admm_lasso, best_multiple
+from rowsparse.solvers.convex.fit import BlockFit, BlockState
+from rowsparse.solvers.convex.lasso import admm_lasso, best_multiple
 from rowsparse.solvers.losses.base import SupportFit
 from rowsparse.solvers.proximal import Composite, largest_eigenvalue
 
@@ -24,7 +24,7 @@ _GRAM_ROWS = 500
 _REFIT_CONDITION = 1e10
 # Below this norm, squares of the entries of a column may underflow.
 _SMALL_NORM = 1e-140
-# Matrices with more rows than this are compressed first, by blocks of so many entries.
+# Matrices with more rows than this are compressed first, in blocks of this number of entries.
 _TALL, _QR_ENTRIES = 1 << 15, 1 << 15
 
 
@@ -38,6 +38,8 @@ class SquaredLoss:
 
     design: Design
     Y: Array
+    # The means that were subtracted from the targets of the user.
+    mean: Array | None = None
     linear_programme: ClassVar[bool] = False
 
     @cached_property
@@ -49,6 +51,10 @@ class SquaredLoss:
     def at_zero(self) -> float:
         """The loss of W = 0."""
         return 0.5 * float(np.sum(self.Y**2))
+
+    def expand(self, W: Array, b: Array) -> tuple[Array, Array]:
+        """(W, b) for the targets of the user."""
+        return W, b if self.mean is None else b + self.mean
 
     @property
     def gram_rows(self) -> int:
@@ -184,9 +190,12 @@ def _ridge_fit(X: Array, Y: Array, ridge: float) -> tuple[Array, float]:
     V = lstsq(X / norms, target, cond=1 / _REFIT_CONDITION, lapack_driver="gelsy")[0]
     rounding = (n + k + 16) * float(np.finfo(np.float64).eps)
     error = rounding * (np.linalg.norm(target) + np.linalg.norm(V, axis=1).sum())
-    V /= norms[:, None]
+    with np.errstate(over="ignore"):
+        V /= norms[:, None]
+    # A column whose coefficients are beyond the floats takes no part.
+    V[~np.isfinite(V).all(axis=1)] = 0.0
     left = float(np.linalg.norm(target - X @ V))
-    # What rounding may have taken from it is added, so that it is not below the least possible.
+    # Its rounding error is added, so that it is not below the least possible.
     return V, (left + float(error)) ** 2 if left > 0 else 0.0
 
 

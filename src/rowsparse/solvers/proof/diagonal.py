@@ -13,15 +13,16 @@ g(D) + mu (log det(A - D) + log det(D - floor)) is raised by Newton steps while 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array
 from rowsparse._deadline import Deadline
-from rowsparse.solvers.proof.candidates import Candidates
-from rowsparse.solvers.proof.squared_relaxation import SquaredRelaxation
+from rowsparse.solvers.choices import Choices
+from rowsparse.solvers.proof.relaxation import GramRelaxation
 
 # The most features for which a general D is computed.
 _MAX_GENERAL = 150
@@ -52,29 +53,41 @@ class _RootRelaxation:
     gradient: Array
 
 
-def uniform_diagonal(problem: Candidates, k: int, include: Index) -> Array | None:
+class Products(Protocol):
+    """A problem by products of columns.
+
+    :class:`~rowsparse.solvers.proof.gram_candidates.GramCandidates` is one.
+    """
+
+    choices: Choices
+    B: Array
+    total: float
+    ridge: float
+    rounding: float
+    n_samples: int
+
+    @property
+    def gram(self) -> Array | None:
+        """X'X of all columns, if it is kept."""
+
+
+def uniform_diagonal(problem: Products) -> Array | None:
     """The largest multiple of I below A, or None if it is hardly larger than the ridge."""
-    search = _DiagonalSearch.of(problem, k, include, len(problem))
+    search = _DiagonalSearch.from_products(problem, problem.choices.n_columns)
     return None if search is None else search.uniform()
 
 
-def nodes_before_climbing(problem: Candidates) -> float:
+def nodes_before_climbing(problem: Products) -> float:
     """How many nodes of branch and bound to expand before searching for a general D."""
-    most = min(_MAX_GENERAL, problem.n_samples - 1)
-    climbable = problem.gram is not None and len(problem) <= most
-    return _NODES_PER_FEATURE * len(problem) if climbable else np.inf
+    m, most = problem.choices.n_columns, min(_MAX_GENERAL, problem.n_samples - 1)
+    return _NODES_PER_FEATURE * m if problem.gram is not None and m <= most else np.inf
 
 
 def best_diagonal(
-    problem: Candidates,
-    k: int,
-    include: Index,
-    known: Array | None,
-    objective: float,
-    deadline: Deadline,
+    problem: Products, known: Array | None, objective: float, deadline: Deadline
 ) -> Array | None:
     """A D that closes enough of the gap that the known one (None: the ridge) leaves, or None."""
-    search = _DiagonalSearch.of(problem, k, include, _MAX_GENERAL)
+    search = _DiagonalSearch.from_products(problem, _MAX_GENERAL)
     return None if search is None or deadline.expired() else search.best(known, objective, deadline)
 
 
@@ -84,17 +97,19 @@ class _DiagonalSearch:
     For the D it returns, X'X + ridge I - D is positive semi-definite by more than rounding errors.
     """
 
-    def __init__(self, problem: Candidates, gram: Array, k: int, chosen: Index) -> None:
-        self.problem, self.k = problem, k
+    def __init__(self, problem: Products, gram: Array) -> None:
+        self.problem, choices = problem, problem.choices
         m, size = len(gram), gram.diagonal() + problem.ridge
         self.unit = 1.0 / np.sqrt(size)
         self.A = gram * self.unit * self.unit[:, None]
         self.A.flat[:: m + 1] = 1.0
         # Four times what rounding may do here: a checker scales the columns in its own way.
         self.rounding = 4.0 * m * (problem.rounding + 8.0 * (m + 2) * _EPS)
-        self.order = np.concatenate([chosen, np.setdiff1d(np.arange(m), chosen)])
-        self.n_fixed = chosen.size
-        self.start = np.full(m, (k - chosen.size) / max(m - chosen.size, 1))
+        n_units, chosen = choices.n_units, choices.fixed
+        # Units that are fixed come first, and their columns.
+        units = np.concatenate([chosen, np.setdiff1d(np.arange(n_units), chosen)])
+        self.order, self.owner = choices.columns(units), choices.owner_among(units)
+        self.start = np.full(n_units, choices.n_free / max(n_units - chosen.size, 1))
         self.start[: chosen.size] = 1.0
         own = gram.copy()
         own.flat[:: m + 1] += problem.ridge
@@ -104,17 +119,16 @@ class _DiagonalSearch:
         self.floor = np.zeros(m) if self.multiple is None else _FLOOR * self.multiple
 
     @classmethod
-    def of(cls, problem: Candidates, k: int, include: Index, most: int) -> _DiagonalSearch | None:
-        """None if there are too few samples or too many features, or nothing to choose."""
-        m, gram = len(problem), problem.gram
-        chosen = np.flatnonzero(np.isin(problem.features, include))
-        if gram is None or m > min(most, problem.n_samples - 1):
+    def from_products(cls, problem: Products, most: int) -> _DiagonalSearch | None:
+        """None if there are too few samples or too many columns, or nothing to choose."""
+        choices, gram = problem.choices, problem.gram
+        if gram is None or choices.n_columns > min(most, problem.n_samples - 1):
             return None
-        if not 0 < k - chosen.size < m - chosen.size:
+        if not 0 < choices.n_free < choices.n_units - choices.fixed.size:
             return None
         if not np.all(gram.diagonal() + problem.ridge > 0):
             return None
-        search = cls(problem, gram, k, chosen)
+        search = cls(problem, gram)
         return None if search.multiple is None else search
 
     def uniform(self) -> Array | None:
@@ -149,10 +163,12 @@ class _DiagonalSearch:
         G /= np.sqrt(D)[:, None]
         order, total = self.order, self.problem.total
         B = (self.problem.B * scale[:, None])[order]
-        relaxation = SquaredRelaxation(G[np.ix_(order, order)], B, total, self.k, 1.0, self.n_fixed)
+        k, n_fixed = self.problem.choices.k, self.problem.choices.fixed.size
+        G = G[np.ix_(order, order)]
+        relaxation = GramRelaxation(G, B, total, k, 1.0, n_fixed, self.owner)
         point, value = relaxation.solve_by_barrier(start, tol=_TOL * total)
-        gradient = np.empty(len(G))
-        gradient[order] = point.s * (1.0 - point.s) * point.q
+        gradient, s = np.empty(len(G)), relaxation.spread(point.s)
+        gradient[order] = s * (1.0 - s) * relaxation.scores(point.u)
         return _RootRelaxation(value, point.s, gradient / D)
 
     def _climb(self, D: Array, s: Array, deadline: Deadline) -> Array:

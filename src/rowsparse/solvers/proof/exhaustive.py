@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations, islice
 
 import numpy as np
 
 from rowsparse._arrays import Array, Index
 from rowsparse._deadline import Deadline
+from rowsparse.certificate.proof import Kind
+from rowsparse.solvers.problem import Listing
+from rowsparse.solvers.proof.candidates import Completion, Ways, listed
 
 # The most choices that are tried, and the most multiplications for all of them.
 _MAX_CHOICES, _MAX_WORK = 200_000, 2e11
@@ -19,15 +21,6 @@ _BATCH_ENTRIES = 1 << 20
 # Singular value, of columns of unit norm, at and below which they may depend on each other.
 _DEPENDENT = 1e-12
 _EPS = float(np.finfo(np.float64).eps)
-
-
-@dataclass(frozen=True)
-class Enumeration:
-    """The best of all choices (None if none was tried), and a bound that none is below."""
-
-    support: Index | None
-    lower_bound: float
-    tried: int
 
 
 def few_choices(n: int, free: int, count: int, k: int) -> bool:
@@ -46,10 +39,15 @@ def enumerate_choices(
     *,
     rounding: float,
     deadline: Deadline,
-) -> Enumeration:
+    listing: Listing | None = None,
+    copies: Index | None = None,
+) -> Completion:
     """Ridge regression on ``chosen`` and every ``count`` of the ``free`` columns of X.
 
-    ``rounding`` is the relative error of the columns.
+    What it adds is the whole choice; where the time was not enough, the bound is 0.
+
+    ``rounding`` is the relative error of the columns. With a ``listing`` the choices close to the
+    best one are listed, of those that differ by ``copies`` one.
 
     Each is bounded from below by its own residuals. With Z the columns and below them
     sqrt(ridge) I, all of unit norm, and r the residuals of any V, the least squared distance of
@@ -60,20 +58,32 @@ def enumerate_choices(
     k = chosen.size + count
     if k == 0:
         total = float(np.vdot(Y, Y))
-        return Enumeration(None, total * (1.0 - 2.0 * (len(Y) + 16) * _EPS), 1)
+        return Completion(Kind.ALL, total * (1.0 - 2.0 * (len(Y) + 16) * _EPS), None, np.inf, 1)
     best: Index | None = None
     least, bound, tried = np.inf, np.inf, 0
+    # Not a single batch where the time is over.
+    close = [Ways(np.empty((0, k), dtype=np.intp), np.empty(0), np.empty(0))]
     for batch in _batches(free, count, max(1, _BATCH_ENTRIES // ((X.shape[0] + k) * max(k, 1)))):
         if deadline.expired():
-            return Enumeration(best, 0.0, tried)
+            bound = 0.0
+            break
         choices = np.hstack([np.tile(chosen, (len(batch), 1)), batch]).astype(np.intp)
         values, bounds = _fits(X, Y, ridge, choices, rounding)
         at = int(np.argmin(values))
         if values[at] < least:
             best, least = np.sort(choices[at]), float(values[at])
-        bound = min(bound, float(bounds.min()))
+        if listing is not None:
+            near = bounds < listing.limit(least)
+            close.append(Ways(np.sort(choices[near]), values[near], bounds[near]))
+            bounds = bounds[~near]
+        bound = min(bound, float(bounds.min(initial=np.inf)))
         tried += len(batch)
-    return Enumeration(best, bound, tried)
+    if listing is None:
+        return Completion(Kind.ALL, bound, best, least, tried)
+    threshold = listing.limit(least)
+    ways = Ways(*map(np.concatenate, zip(*close, strict=True)))
+    most = listing.max_choices
+    return listed(Kind.ALL, ways, copies, threshold, most, skipped=bound, tried=tried)
 
 
 def _batches(features: Index, size: int, length: int) -> Iterator[Index]:

@@ -1,297 +1,311 @@
-"""A subtree of branch and bound: expanding a node and those below it.
+"""Branch and bound for the best k units: the open nodes, and the rounds that expand them.
 
-Of the rest of the tree, only the best objective known matters here, so subtrees may be expanded in
-any order and in any process with the same result.
+The tree grows in rounds. Each takes the open nodes with the least bounds, a fixed number of them
+at most, and expands a subtree below each, all with the best objective known at the start of the
+round (:mod:`rowsparse.solvers.proof.subtree`). The results are merged in the order of the nodes, so
+that the outcome does not depend on the worker processes (:mod:`rowsparse.solvers.proof.workers`).
 """
 
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, replace
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from rowsparse._arrays import Array, Index
-from rowsparse._deadline import Deadline
-from rowsparse.certificate.proof import Dual, Kind
-from rowsparse.solvers.proof.nodes import (
-    CandidateSubset,
-    Node,
-    ProofOptions,
-    SubproblemCache,
-    SubtreeResult,
-    SubtreeTask,
-    TreeStep,
-    bounded,
-    largest_first,
-)
-from rowsparse.solvers.proof.problem import CandidateProblem, DualBound
+from rowsparse._arrays import Index
+from rowsparse._threads import one_blas_thread
+from rowsparse.certificate.proof import Dual, Kind, Step
+from rowsparse.solvers.problem import Listed, Options
+from rowsparse.solvers.proof.candidates import Candidates
+from rowsparse.solvers.proof.expander import Expander, Known, Node, bounded, root_node
+from rowsparse.solvers.proof.subtree import Steps, Subtree, SubtreeResult, SubtreeTask, TreeStep
+from rowsparse.solvers.proof.workers import WorkerPool
 
-# Features that may enter a working set at a time.
-_MAX_ENTERING = 30
-# Rounds of the working set in one node.
-_MAX_ROUNDS = 12
-# Accuracy of a node's relaxation, relative to the objective of choosing nothing.
-_TOL = 1e-7
-# A node with fewer than this share of the candidates gets its own, smaller problem.
-_COMPACT = 0.25
-# A feature enters the working set if its q exceeds the multiplier by this share.
-_VIOLATION = 1e-6
-# A choice is better if it lowers the objective by more than this share.
-_LEAST_GAIN = 1e-12
+# A round takes 1 / _OPEN_PER_TASK of the open nodes, at most _MAX_TASKS. With that many tasks each
+# expands up to _NODES_PER_TASK nodes, with fewer tasks one.
+_OPEN_PER_TASK, _MAX_TASKS, _NODES_PER_TASK = 8, 32, 4
+# Number of nodes and share of the time for a proof before a search for a better choice.
+_NODES_BEFORE_SEARCH, _SHARE_BEFORE_SEARCH = 32, 0.1
+# Seconds after which worker processes are started, if the open nodes will take as long again.
+_SECONDS_BEFORE_WORKERS = 1.0
+# The most memory for the steps of a proof; of a longer one only the root's are kept.
+_MAX_PROOF_BYTES = 1 << 28
 
 
-@dataclass(frozen=True)
-class NodeRelaxation:
-    """The relaxation of a node.
+class Tree:
+    """Best-first search with screening in every node.
+
+    Parameters
+    ----------
+    problem : Candidates
+        The candidates; units that must not be chosen are not among them.
+    support : array of int
+        The columns of a good choice to start from.
+    objective : float
+        Its objective.
+    options : Options
+        The monitor is called after every task. Processes are started only if the search takes
+        long; they do not change the answer, unless the deadline cuts it short.
+    refit : callable
+        The accurate objective of some columns, which decides whether a choice is better.
+    canonical : callable
+        A choice of units with the first copies of them, sorted.
 
     Attributes
     ----------
-    bound, dual : DualBound and Dual
-        The best bound, and the W it comes from.
-    working, s : arrays
-        The working set, and its s at the end.
-    slope : array
-        For each feature of the working set, how steeply the relaxation rises where s_j is 0.
+    support, objective : array of int and float
+        The best columns found, and their objective.
+    nodes : int
+        Number of nodes bounded, by a relaxation or by trying all choices.
+    stopped : bool
+        Whether the deadline, the monitor or Ctrl-C ended the search before it was complete.
+    listed : dict
+        With a listing, the choices listed so far, by their units.
     """
 
-    bound: DualBound
-    dual: Dual
-    working: Index
-    s: Array
-    slope: Array
-
-
-class Subtree:
-    """The part of the tree below one node, with screening in every node."""
-
-    def __init__(self, cache: SubproblemCache, options: ProofOptions, task: SubtreeTask) -> None:
-        self._cache, self._options, self._task = cache, options, task
-        self._threshold = options.threshold(task.objective)
-        self._objective = task.objective
-        self._support: Index | None = None
-        self._closed_bound = np.inf
-        self._n_bounded = self._order = 0
-        self._open = [task.node]
-        self._steps: dict[int, list[TreeStep]] = {}
-
-    def expand(self, deadline: Deadline) -> SubtreeResult:
-        """Do the task, or the part of it that is done by the deadline."""
-        expanded = 0
-        while self._open and expanded < self._task.max_nodes and not deadline.expired():
-            least = self._open[0].bound
-            if least >= self._threshold or (expanded and least > self._task.max_bound):
-                break
-            expanded += 1
-            self._expand(heapq.heappop(self._open), deadline)
-        return SubtreeResult(
-            sorted(self._open, key=lambda node: node.order),
-            self._closed_bound,
-            self._n_bounded,
-            self._support,
-            self._objective,
-            self._steps,
-            self._order,
-        )
-
-    def _push(self, node: Node) -> None:
-        heapq.heappush(self._open, node)
-
-    def _next_key(self) -> int:
-        self._order += 1
-        return -self._order
-
-    def _record(self, node: Node, step: TreeStep) -> None:
-        """Record a step of the proof."""
-        self._steps.setdefault(node.key, []).append(step)
-
-    def _close(self, bound: float) -> None:
-        self._closed_bound = min(self._closed_bound, bound)
-
-    def _complete(
-        self, problem: CandidateProblem, node: Node, free: Index, *, relaxed: bool
-    ) -> bool:
-        """Close a node by trying all ways to choose its last features, unless they are many."""
-        k, chosen = self._options.k, node.chosen
-        found = problem.complete(chosen, free, k, self._threshold, relaxed=relaxed)
-        if found is None:
-            return False
-        if found.added is not None:
-            self._offer(problem.features[np.append(chosen, found.added)], found.value)
-        # The bound that the node had before is larger only by rounding. False also for a bound
-        # that is not a number.
-        use_own = found.bound >= node.bound
-        self._record(node, TreeStep(found.kind) if use_own else bounded(node.dual))
-        self._close(found.bound if use_own else node.bound)
-        return True
-
-    def _offer(self, features: Index, value: float) -> None:
-        """Take a support that is better than the best one known."""
-        if value < self._task.node.bound:  # impossible but for rounding
-            return
-        if value < self._objective - _LEAST_GAIN * abs(self._objective):
-            self._support, self._objective = np.sort(features), value
-            self._threshold = self._options.threshold(value)
-
-    # --------------------------------------------------------------------------- one node
-    def _expand(self, node: Node, deadline: Deadline) -> None:
-        """Bound a node; close it, or split it in two."""
-        problem, k = self._cache.problem(node.subset), self._options.k
-        count = k - node.chosen.size
-        free = np.flatnonzero(node.allowed)
-        if free.size < count:
-            return
-        if count == 0 or free.size == count:
-            self._leaf(problem, node, np.concatenate([node.chosen, free[:count]]))
-            return
-        # The root (order 0) is relaxed unless one feature is left to choose: its dual point is
-        # part of the user's answer.
-        tried = (count == 1 or node.order > 0) and self._complete(
-            problem, node, free, relaxed=False
-        )
-        self._n_bounded += not (tried and count == 1)
-        if tried:
-            return
-        relaxed = self._relax(problem, node, deadline)
-        own = relaxed.bound.value >= node.bound
-        value, dual = (relaxed.bound.value, relaxed.dual) if own else (node.bound, node.dual)
-        if value >= self._threshold:
-            self._record(node, bounded(dual))
-            self._close(value)
-            return
-        # Round the relaxed solution to a choice.
-        strongest = relaxed.working[largest_first(relaxed.s)[:count]]
-        positions = np.concatenate([node.chosen, strongest])
-        if positions.size == k:
-            self._offer(problem.features[positions], problem.fit(positions)[1])
-        # A copy, so that an interrupted expansion leaves the node unchanged.
-        node = replace(node, bound=value, dual=dual)
-        node, screening = self._screened(problem, node, relaxed)
-        self._split(problem, node, relaxed, screening)
-
-    def _leaf(self, problem: CandidateProblem, node: Node, positions: Index) -> None:
-        """Close a node with one choice."""
-        W, value = problem.fit(positions)
-        self._offer(problem.features[positions], value)
-        nothing = np.zeros(len(problem), dtype=bool)
-        own = problem.bound(positions, W, positions, nothing, positions.size).value
-        dual, bound = self._dual(problem, positions, W), own
-        if node.bound > own and node.dual is not None:
-            dual, bound = node.dual, node.bound
-        self._record(node, TreeStep(Kind.BOUND, dual))
-        self._close(bound)
-
-    @staticmethod
-    def _dual(problem: CandidateProblem, active: Index, W: Array) -> Dual:
-        return Dual(problem.features[active], W * problem.unit[active, None])
-
-    def _relax(self, problem: CandidateProblem, node: Node, deadline: Deadline) -> NodeRelaxation:
-        """Solve the relaxation on a working set that grows until nothing outside violates it.
-
-        Time that is up ends it too: any working set gives a bound.
-        """
-        chosen, working, s = node.chosen, node.working, node.s
-        k, fixed = self._options.k, np.ones(chosen.size)
-        best: NodeRelaxation | None = None
-        for _ in range(_MAX_ROUNDS):
-            positions = np.concatenate([chosen, working])
-            relaxation = problem.relaxation(positions, k, chosen.size)
-            start = relaxation.project(np.concatenate([fixed, s]))
-            point, _ = relaxation.solve(start, tol=_TOL * problem.total, stop_above=self._threshold)
-            active = positions[point.active]
-            bound = problem.bound(active, point.W, chosen, node.allowed, k)
-            s = point.s[chosen.size :]
-            if best is None or bound.value > best.bound.value:
-                best = NodeRelaxation(bound, self._dual(problem, active, point.W), working, s, s)
-            if best.bound.value >= self._threshold or deadline.expired():
-                break
-            level = relaxation.multiplier(point) * (1.0 + _VIOLATION)
-            outside = node.allowed & (bound.q > level)
-            outside[working] = False
-            entering = np.flatnonzero(outside)
-            if entering.size == 0:
-                break
-            entering = entering[largest_first(bound.q[entering])[:_MAX_ENTERING]]
-            working = np.concatenate([working, entering])
-            s = np.concatenate([s, np.zeros(entering.size)])
-        assert best is not None
-        slope = np.zeros(working.size)
-        if best.bound.value < self._threshold:
-            solved = relaxation.slopes_at_zero(point)[chosen.size :]
-            slope[: solved.size] = solved
-        return replace(best, working=working, s=s, slope=slope)
-
-    def _screened(
-        self, problem: CandidateProblem, node: Node, relaxed: NodeRelaxation
-    ) -> tuple[Node, TreeStep | None]:
-        """The node after screening, and the step that justifies it, if any.
-
-        Features in no better choice are excluded, those in every better choice are chosen.
-        """
-        # Of this relaxation, because q is; the bound of the node may come from its parent.
-        bound, q = relaxed.bound, relaxed.bound.q
-        inside = node.allowed & (q >= bound.last_in)
-        out = node.allowed & ~inside & (bound.value + bound.last_in - q > self._threshold)
-        fixed = inside & (bound.value + q - bound.first_out > self._threshold)
-        if not (out.any() or fixed.any()):
-            return node, None
-        # The choices ruled out this way lie above the threshold.
-        self._close(self._threshold)
-        chosen = np.concatenate([node.chosen, np.flatnonzero(fixed)])
-        names = problem.features
-        step = TreeStep(Kind.SCREEN, relaxed.dual, -1, names[out], names[fixed])
-        return replace(node, chosen=chosen, allowed=node.allowed & ~out & ~fixed), step
-
-    def _split(
+    def __init__(
         self,
-        problem: CandidateProblem,
-        node: Node,
-        relaxed: NodeRelaxation,
-        screening: TreeStep | None,
+        problem: Candidates,
+        support: Index,
+        objective: float,
+        options: Options,
+        refit: Callable[[Index], float],
+        canonical: Callable[[Index], Index] = np.sort,
     ) -> None:
-        """Split a node on the feature with the steepest slope, or try all of few choices."""
-        chosen, allowed, subset = node.chosen, node.allowed, node.subset
-        count = self._options.k - chosen.size
-        free = np.flatnonzero(allowed)
-        names, q = problem.features, relaxed.bound.q
-        s, slope = np.zeros(len(problem)), np.zeros(len(problem))
-        s[relaxed.working], slope[relaxed.working] = relaxed.s, relaxed.slope
-        if screening is not None and (count <= 1 or free.size <= count):
-            feasible = 0 <= count <= free.size
-            self._record(
-                node, replace(screening, children=(self._child(node, s, q),) if feasible else ())
-            )
-            return
-        if screening is not None:
-            self._record(node, screening)
-        if self._complete(problem, node, free, relaxed=True):
-            return
-        if free.size < _COMPACT * len(problem):
-            kept = np.sort(np.concatenate([chosen, free]))
-            chosen, free = np.searchsorted(kept, chosen), np.searchsorted(kept, free)
-            s, slope, q, allowed = s[kept], slope[kept], q[kept], allowed[kept]
-            names = names[kept]
-            subset = CandidateSubset.of(kept if subset is None else subset.kept[kept])
-        branch = int(free[np.lexsort((q[free], s[free], slope[free]))[-1]])
-        rest = allowed.copy()
-        rest[branch] = False
-        children = []
-        for picked in (np.append(chosen, branch), chosen):
-            child = replace(node, subset=subset, chosen=picked, allowed=rest)
-            children.append(self._child(child, s, q))
-        # The dual point of the root is what remains of a proof too large to be kept.
-        dual = None if node.order else node.dual
-        step = TreeStep(Kind.SPLIT, dual, int(names[branch]), children=tuple(children))
-        self._record(node, step)
+        self.support, self.objective = np.sort(support), objective
+        self.nodes, self.stopped = 0, False
+        self.listed: dict[tuple[int, ...], Listed] = {}
+        self._gap_tol, self._deadline = options.gap_tol, options.deadline
+        self._listing, self._canonical = options.listing, canonical
+        self._keep_on_interrupt, self._monitor = options.keep_on_interrupt, options.monitor
+        self._refit = refit
+        self._expander = Expander(problem)
+        self._workers = WorkerPool(problem, options.n_jobs)
+        self._start, self._is_long = time.perf_counter(), False
+        self._open = [root_node(problem, self.support)]
+        self._order = 0
+        # The nodes of this round without a result so far; the bound must count them.
+        self._pending: deque[Node] = deque()
+        # The least bound of all subtrees that were closed.
+        self._closed_bound = np.inf
+        self._steps: dict[int, Sequence[TreeStep]] = {}
+        self._n_keys = self._n_bytes = 0
+        self._root_bound: float | None = None
 
-    def _child(self, node: Node, s: Array, q: Array) -> int:
-        """Put a child on the heap, with the start of its relaxation; returns its key."""
-        count = self._options.k - node.chosen.size
-        free = np.flatnonzero(node.allowed)
-        likely = largest_first(q[free])[: count + _MAX_ENTERING]
-        strong = node.allowed & (s > 0)
-        strong[free[likely]] = True
-        working = np.flatnonzero(strong)
-        key = self._next_key()
-        self._push(replace(node, order=self._order, working=working, s=s[working], key=key))
-        return key
+    # ------------------------------------------------------------------------ what it proves
+    @property
+    def others(self) -> float:
+        """A value that no choice is below, apart from those listed."""
+        opened = self._open[0].bound if self._open else np.inf
+        pending = min((node.bound for node in self._pending), default=np.inf)
+        # Rounding may make a bound negative, but not an objective.
+        return max(float(min(opened, pending, self._closed_bound)), 0.0)
+
+    @property
+    def lower_bound(self) -> float:
+        """A value that no choice is below."""
+        return min(self.others, self.objective)
+
+    @property
+    def threshold(self) -> float:
+        """The bound from which on a set of choices needs no more expanding."""
+        return self._known(0.0).threshold
+
+    @property
+    def root_bound(self) -> float:
+        """The bound before any branching."""
+        return 0.0 if self._root_bound is None else min(self._root_bound, self.lower_bound)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no open node can hold a better choice, or one to list."""
+        return not (self._open and self._open[0].bound < self.threshold)
+
+    @property
+    def steps(self) -> list[Step]:
+        """Those of the whole proof, or of the root bound if they take too much memory."""
+        if not self._is_kept:
+            return root_alone(self._steps)
+        return depth_first(self._steps, {node.key: node.dual for node in self._open})
+
+    @property
+    def _is_kept(self) -> bool:
+        return self._n_bytes <= _MAX_PROOF_BYTES
+
+    def _known(self, least: float) -> Known:
+        most = np.inf
+        if self._listing is not None and len(self.listed) == self._listing.max_choices:
+            most = max(one.objective for one in self.listed.values())
+        return Known(self.objective, least, self._gap_tol, self._listing, most)
+
+    # ------------------------------------------------------------------------ the search
+    def run(self, max_nodes: float = np.inf) -> None:
+        """Search until the gap is closed, time is up, or the monitor stops it.
+
+        After ``max_nodes`` nodes it pauses; another call resumes it.
+        """
+        self.stopped = False
+        try:
+            with one_blas_thread(), self._workers:
+                while not self.complete and self.nodes < max_nodes:
+                    if not self._round():
+                        self.stopped = True
+                        break
+        except KeyboardInterrupt:
+            if not self._keep_on_interrupt:
+                raise
+            self.stopped = True
+
+    def run_or_search(
+        self, search: Callable[[], tuple[Index, float]], max_nodes: float = np.inf
+    ) -> None:
+        """As :meth:`run`; if a few nodes do not close the gap, ``search`` for a better choice.
+
+        It returns a choice and its objective. Most problems that are easy to prove are closed
+        without it, and on others its result makes the tree smaller.
+        """
+        whole, self._deadline = self._deadline, self._deadline.share(_SHARE_BEFORE_SEARCH)
+        self.run(min(max_nodes, _NODES_BEFORE_SEARCH))
+        out_of_time, self._deadline = self._deadline.expired(), whole
+        if self.complete or whole.expired() or (self.stopped and not out_of_time):
+            return
+        try:
+            support, objective = search()
+        except KeyboardInterrupt:
+            if not self._keep_on_interrupt:
+                raise
+            self.stopped = True
+            return
+        if objective < self.objective:
+            self.support, self.objective = np.sort(support), objective
+        self.run(max_nodes)
+
+    # ------------------------------------------------------------------------ the rounds
+    def _round(self) -> bool:
+        """Expand subtrees below the nodes with the least bounds; whether to go on."""
+        tasks = self._next_tasks()
+        self._pending.extend(task.node for task in tasks)
+        results = self._results(tasks)
+        try:
+            while self._pending and not self._deadline.expired():
+                result = next(results, None)
+                if result is None:
+                    return False
+                self._pending.popleft()
+                self._merge(result)
+                bound = self.lower_bound
+                if self._monitor(self.objective, lower_bound=bound, nodes=self.nodes):
+                    return False
+            return not self._deadline.expired()
+        finally:
+            results.close()
+            for node in self._pending:
+                heapq.heappush(self._open, node)
+            self._pending.clear()
+
+    def _next_tasks(self) -> list[SubtreeTask]:
+        size = min(max(len(self._open) // _OPEN_PER_TASK, 1), _MAX_TASKS)
+        max_nodes = _NODES_PER_TASK if size == _MAX_TASKS else 1
+        nodes: list[Node] = []
+        while not self.complete and len(nodes) < size:
+            nodes.append(heapq.heappop(self._open))
+        # Nodes with larger bounds than an open one wait for a later round.
+        max_bound = self._open[0].bound if self._open else np.inf
+        return [SubtreeTask(node, self._known(node.bound), max_bound, max_nodes) for node in nodes]
+
+    def _results(self, tasks: list[SubtreeTask]) -> Generator[SubtreeResult, None, None]:
+        """The results of the tasks, in their order; fewer if time is up."""
+        self._is_long = self._is_long or self._takes_long(len(tasks))
+        if len(tasks) > 1 and self._is_long and self._workers.is_ready():
+            results = self._workers.results(tasks, self._deadline)
+            for task, result in zip(tasks, results, strict=False):
+                yield self._expanded(task) if result is None else result
+            return
+        for task in tasks:
+            yield self._expanded(task)
+
+    def _takes_long(self, n_tasks: int) -> bool:
+        """Whether the search has taken long, and the open nodes alone will take as long again."""
+        taken = time.perf_counter() - self._start
+        left = taken * (len(self._open) + n_tasks) / max(self.nodes, 1)
+        return min(taken, left) > _SECONDS_BEFORE_WORKERS
+
+    def _expanded(self, task: SubtreeTask) -> SubtreeResult:
+        return Subtree(self._expander, task).expand(self._deadline)
+
+    def _merge(self, result: SubtreeResult) -> None:
+        self.nodes += result.n_bounded
+        self._closed_bound = min(self._closed_bound, result.closed_bound)
+        if self._root_bound is None:
+            opened = min((node.bound for node in result.open_nodes), default=np.inf)
+            self._root_bound = max(min(opened, result.closed_bound, self.objective), 0.0)
+        self._record(result)
+        for node in result.open_nodes:
+            self._order += 1
+            node.order = self._order
+            heapq.heappush(self._open, node)
+        if result.support is not None and result.objective < self.objective:
+            value = self._refit(result.support)
+            if value < self.objective:
+                self.support, self.objective = result.support, value
+        if self._listing is not None:
+            self._list(result.listed)
+
+    def _list(self, found: Sequence[Listed]) -> None:
+        """List choices, each once, and drop those that are above the threshold now."""
+        assert self._listing is not None
+        for one in found:
+            units = tuple(self._canonical(np.array(one.units)).tolist())
+            self.listed.setdefault(units, replace(one, units=units))
+        best = sorted(self.listed.values(), key=lambda one: (one.objective, one.units))
+        self.listed = {one.units: one for one in best[: self._listing.max_choices]}
+        threshold = self.threshold
+        self.listed = {u: one for u, one in self.listed.items() if one.least < threshold}
+        dropped = (one.least for one in best if one.units not in self.listed)
+        self._closed_bound = min(self._closed_bound, *dropped, np.inf)
+
+    def _record(self, result: SubtreeResult) -> None:
+        """Record the steps of a result; its new nodes get keys of the whole tree."""
+        first = self._n_keys
+        for key, steps in result.steps.items():
+            if self._is_kept:
+                self._steps[first - key if key < 0 else key] = [s.with_keys(first) for s in steps]
+                self._n_bytes += sum(step.nbytes for step in steps)
+        if not self._is_kept:
+            self._steps = {0: self._steps[0]}
+        for node in result.open_nodes:
+            node.key = first - node.key if node.key < 0 else node.key
+        self._n_keys += result.n_keys
+
+
+def depth_first(steps: Steps, duals: Mapping[int, Dual | None]) -> list[Step]:
+    """The steps of a whole tree in the order of the stack, from those of its nodes.
+
+    A node without steps was not expanded: it has the bound of its parent's dual point.
+    """
+    ordered: list[Step] = []
+    stack = [0]
+    while stack:
+        key = stack.pop()
+        chain = steps.get(key)
+        if chain is None:
+            ordered.append(bounded(duals.get(key)))
+            continue
+        ordered.extend(chain)
+        for step in chain:
+            stack.extend(reversed(step.children))
+    return ordered
+
+
+def root_alone(steps: Steps) -> list[Step]:
+    """The steps of the bound before any branching."""
+    chain = steps.get(0)
+    if not chain:
+        return [Step(Kind.OPEN)]
+    if not any(step.children for step in chain):
+        return list(chain)
+    return [bounded(chain[0].dual)]

@@ -17,14 +17,9 @@ import numpy as np
 
 from rowsparse._deadline import NO_DEADLINE, Deadline
 from rowsparse._threads import one_blas_thread
-from rowsparse.solvers.proof.nodes import (
-    ProofOptions,
-    SubproblemCache,
-    SubtreeResult,
-    SubtreeTask,
-)
-from rowsparse.solvers.proof.problem import CandidateProblem
-from rowsparse.solvers.proof.tree import Subtree
+from rowsparse.solvers.proof.candidates import Candidates
+from rowsparse.solvers.proof.expander import Expander
+from rowsparse.solvers.proof.subtree import Subtree, SubtreeResult, SubtreeTask
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 
@@ -36,11 +31,8 @@ class WorkerPool:
     itself a worker, and where the problem cannot be written to a temporary file.
     """
 
-    def __init__(
-        self, problem: CandidateProblem, options: ProofOptions, n_jobs: int | None
-    ) -> None:
-        self._problem, self._options = problem, options
-        self._n_jobs, self._size = n_jobs, 0
+    def __init__(self, problem: Candidates, n_jobs: int | None) -> None:
+        self._problem, self._n_jobs, self._size = problem, n_jobs, 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._processes: list[Any] = []
         # One connection a process; the idle ones are those that wait for a task.
@@ -116,7 +108,7 @@ class WorkerPool:
                 self._connections.append(connection)
                 process = context.Process(
                     target=_work,
-                    args=(other_end, path, self._options),
+                    args=(other_end, path),
                     daemon=True,
                     env=dict.fromkeys(_ONE_THREAD, "1"),
                 )
@@ -156,7 +148,7 @@ def _number_of_processes(n_jobs: int | None) -> int:
     return int(effective_n_jobs(n_jobs))
 
 
-def _work(connection: Connection, path: str, options: ProofOptions) -> None:
+def _work(connection: Connection, path: str) -> None:
     """The loop of a worker, until the main process closes the connection."""
     import joblib
 
@@ -166,8 +158,8 @@ def _work(connection: Connection, path: str, options: ProofOptions) -> None:
     ignored = np.errstate(over="ignore", invalid="ignore", divide="ignore")
     with suppress(Exception), one_blas_thread(), ignored:
         # Memory mapping lets all processes share one copy of the problem.
-        cache = SubproblemCache(joblib.load(path, mmap_mode="r"))
+        expander = Expander(joblib.load(path, mmap_mode="r"))
         connection.send(None)
         while True:
             task = connection.recv()
-            connection.send(Subtree(cache, options, task).expand(NO_DEADLINE))
+            connection.send(Subtree(expander, task).expand(NO_DEADLINE))

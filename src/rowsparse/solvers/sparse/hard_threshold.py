@@ -18,8 +18,8 @@ from rowsparse._arrays import Array, Index
 from rowsparse.rows import row_norms, top_rows
 from rowsparse.solvers.losses.squared import SquaredLoss
 from rowsparse.solvers.proximal import Descent
+from rowsparse.solvers.search.gram import GramProblem
 from rowsparse.solvers.solution import Monitor, Solution, scores_with_closeness, silent
-from rowsparse.solvers.subset.gram import GramProblem
 
 # The steps have diverged once the loss is this many times that of the start and that of W = 0.
 _DIVERGED = 1e3
@@ -35,7 +35,7 @@ class RowsInUse:
     """
 
     def __init__(self, loss: SquaredLoss) -> None:
-        self.loss, self.gram = loss, GramProblem.of(loss.design, loss.Y)
+        self.loss, self.gram = loss, GramProblem.from_design(loss.design, loss.Y)
         self._support: Index | None = None
 
     def at(self, W: Array) -> tuple[float, Array]:

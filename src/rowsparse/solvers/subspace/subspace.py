@@ -1,4 +1,4 @@
-"""What the solvers for subspaces with few non-zero rows share.
+"""Spectra, starts and solutions of the solvers for subspaces with few non-zero rows.
 
 Both FSPCA and S2DFS raise tr(W'AW) over W'W = I with at most k non-zero rows, where
 
@@ -17,10 +17,9 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from rowsparse._arrays import Array, Index
-from rowsparse.design import Design
+from rowsparse.design import Design, machine_eps
 from rowsparse.rows import top_rows
 from rowsparse.solvers.solution import Solution, scores_with_closeness
-from rowsparse.solvers.subset.gram import machine_eps
 
 # Up to this size a few eigenvectors come from a dense matrix.
 _DENSE_SIZE = 1500

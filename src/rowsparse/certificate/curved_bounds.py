@@ -1,0 +1,175 @@
+"""What the data prove with a loss that has a curvature, in plain NumPy.
+
+With shares sigma of the samples and predictions f, the loss is sum_i sigma_i l(t_i, f_i), l convex
+in f. For any theta_i, l(t_i, f_i) >= g_i(theta_i) - theta_i f_i with g_i = -l*(-theta_i), the least
+of l + theta f. So with f = Z W + b, for any theta with sum_i sigma_i theta_i = 0 if there is an
+intercept b, the objective of S is at least
+
+    sum_i sigma_i g_i(theta_i) - max_W <W, Z' diag(sigma) theta> - sum_{j in S} c_j ||w_j||^2 / 2
+        = sum_i sigma_i g_i(theta_i) - sum_{j in S} ||z_j' diag(sigma) theta||^2 / (2 c_j),
+
+summed over the targets. The theta here are about minus the slopes of l at the predictions of some
+W, computed in any way; a loss says which, and what rounding may do to them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+
+from rowsparse._arrays import Array, Index
+from rowsparse.certificate.data import EPS, Scaled, Table
+from rowsparse.certificate.proof import does_not_hold
+from rowsparse.certificate.step_choices import Choices
+
+# Entries of the columns of the choices that are fitted together.
+_BATCH_ENTRIES = 1 << 18
+# Newton steps, halvings of one of them, and the decrease at which they end, relative to the loss.
+_STEPS, _HALVINGS, _TOL = 200, 40, 1e-13
+
+
+class CurvedBounds(ABC):
+    """Bounds from the data of a pool of columns; a loss is a subclass.
+
+    Arrays with samples hold them on the last axis, and targets on the one before.
+    """
+
+    def __init__(self, table: Table, data: Scaled, pool: Index, shares: Array | None) -> None:
+        if shares is not None:
+            raise does_not_hold(f"it has a diagonal with the {table.statement.loss} loss")
+        self.factor = data.trust, data.weight, 0
+        self.share, self.c, self.unit = data.share, data.penalty[pool], data.unit[pool]
+        self.intercept = table.statement.fit_intercept
+        # The size of numbers that the loss adds to predictions.
+        self.shift: Array | float = 0.0
+        self.T = np.ascontiguousarray(self.targets(table).T)
+        self.n_targets = len(self.T)
+        # Not multiplied by the roots of the shares.
+        self.Z = np.ascontiguousarray((data.Z[:, pool] / np.sqrt(self.share)[:, None]).T)
+        self.rounding = 2.0 * (self.share.size + 16) * EPS
+        self.column_error = data.error + 4.0 * EPS
+        self.total = float(self.losses(self.null()[:, None] * np.ones_like(self.T)).sum())
+
+    # ------------------------------------------------------------------- what a loss answers
+    @abstractmethod
+    def targets(self, table: Table) -> Array:
+        """The targets of the loss, a column each."""
+
+    @abstractmethod
+    def null(self) -> Array:
+        """The intercepts of choosing nothing; zeros without an intercept."""
+
+    @abstractmethod
+    def losses(self, F: Array) -> Array:
+        """The loss of each target at predictions, without the last axis."""
+
+    @abstractmethod
+    def slopes(self, F: Array) -> tuple[Array, Array]:
+        """The first and the second derivatives of l, not multiplied by the shares.
+
+        The second may be more: what the slope may change while all predictions move by 1/2.
+        """
+
+    @abstractmethod
+    def dual(self, F: Array) -> tuple[Array, Array, Array]:
+        """sigma theta at predictions F, sum sigma g, and the error of ||z_j' sigma theta||.
+
+        The sum, over the targets as well, is rounded down; the error is of columns of norm 1.
+        """
+
+    def curvature(self, rows: Array, F: Array, second: Array) -> Array:
+        """Z'HZ of the rows Z of each set, for a loss that is a sum over the samples."""
+        h = self.share * second
+        return np.asarray((rows[:, None] * h[:, :, None]) @ rows[:, None].swapaxes(-1, -2))
+
+    def value_error(self, F: Array, values: Array, slope: Array) -> Array:
+        """What rounding may do to the losses at predictions."""
+        return self.rounding * (values + slope)
+
+    # ------------------------------------------------------------------- what follows from it
+    def bounds(self, at: Index, V: Array, choices: Choices) -> Iterator[tuple[float, Array]]:
+        """The bound of coefficients of the columns ``at`` over some choices, and the scores q."""
+        weighted, value, error = self.dual((V * self.unit[at, None]).T @ self.Z[at])
+        q = (np.linalg.norm(self.Z @ weighted.T, axis=1) + error) ** 2 / (2.0 * self.c)
+        used = choices.largest(q) * (1.0 + self.rounding + 2.0 * EPS * choices.k)
+        yield float(value - used), q
+
+    def last(self, choices: Choices, enough: float) -> float:
+        """Proofs with this loss have no such step."""
+        raise does_not_hold("it has a step of another loss")
+
+    def every(self, choices: Choices) -> float:
+        """The least objective of all choices, each bounded by the dual point of its own fit."""
+        sets = choices.batches(self.batch(choices.k))
+        return min((float(self.fitted(S)[0].min()) for S in sets), default=np.inf)
+
+    def batch(self, k: int) -> int:
+        """How many choices of k columns are fitted together."""
+        return max(1, _BATCH_ENTRIES // max(self.T.size * (k + 1), 1))
+
+    def fitted(self, sets: Index) -> tuple[Array, Array]:
+        """What the objective of each set of columns is at least, and at most.
+
+        It is at most that of the coefficients V of the fit. Their predictions are off by rounding,
+        and by the errors of the columns: by ``off`` in norm. As long as that is little for every
+        sample, the slope on the way is at most the first derivative there and the second.
+        """
+        Z, c = self.Z[sets], self.c[sets]
+        V, F, values = self._newton(Z, c)
+        size = np.abs(V).sum(axis=-1) + np.sqrt(F**2 @ self.share) + self.shift
+        off = (self.rounding + self.column_error) * size
+        slope = sum(np.sqrt(part**2 @ self.share) for part in self.slopes(F))
+        highs = values + self.value_error(F, values, slope) + off * slope
+        highs[~(off < 0.5 * np.sqrt(self.share.min()))] = np.inf
+        weighted, value, error = self.dual(F)
+        lengths = np.linalg.norm(weighted @ Z.transpose(0, 2, 1), axis=1)
+        q = (lengths + error[:, None]) ** 2 / (2.0 * c)
+        used = q.sum(axis=1) * (1.0 + self.rounding + 2.0 * sets.shape[1] * EPS)
+        bounds = value - used
+        return np.where(np.isfinite(bounds), bounds, 0.0), highs.sum(axis=1)
+
+    def _newton(self, Z: Array, c: Array) -> tuple[Array, Array, Array]:
+        """Coefficients of the fits on the columns of each set, predictions and objectives."""
+        N, k, n = Z.shape
+        rows = np.concatenate([Z, np.ones((N, 1, n))], axis=1) if self.intercept else Z
+        penalty = np.zeros((N, 1, rows.shape[1]))
+        penalty[:, 0, :k] = c
+        V = np.zeros((N, self.n_targets, rows.shape[1]))
+        if self.intercept:
+            V[:, :, k] = self.null()
+        F = V @ rows
+        values = self._objectives(F, V, penalty)
+        own = np.arange(rows.shape[1])
+        for _ in range(_STEPS):
+            first, second = self.slopes(F)
+            slope = (self.share * first) @ rows.transpose(0, 2, 1) + penalty * V
+            H = self.curvature(rows, F, second)
+            H[..., own, own] = (H[..., own, own] + penalty) * (1.0 + 1e-13) + 1e-300
+            step = np.linalg.solve(H, slope[..., None])[..., 0]
+            gain = 0.5 * np.einsum("scj,scj->sc", slope, step)
+            before = values
+            V, F, values = self._shortened(V, F, values, step, step @ rows, penalty)
+            if not np.any((gain > _TOL * self.total) & (values < before)):
+                break
+        F = V @ rows
+        return V, F, self._objectives(F, V, penalty)
+
+    def _objectives(self, F: Array, V: Array, penalty: Array) -> Array:
+        return self.losses(F) + 0.5 * (V**2 * penalty).sum(axis=-1)
+
+    def _shortened(
+        self, V: Array, F: Array, values: Array, step: Array, move: Array, penalty: Array
+    ) -> tuple[Array, Array, Array]:
+        """The state after a step, which is halved until it does not raise the objective."""
+        length = np.ones(values.shape)[..., None]
+        for _ in range(_HALVINGS):
+            there, moved = V - length * step, F - length * move
+            reached = self._objectives(moved, there, penalty)
+            worse = ~(reached <= values)[..., None]
+            if not worse.any():
+                break
+            length = np.where(worse, length / 2.0, length)
+        best = np.where(worse[..., 0], values, reached)
+        return np.where(worse, V, there), np.where(worse, F, moved), best
