@@ -114,3 +114,17 @@ def test_sparse_columns_whose_zeros_have_hardly_any_weight():
     assert Fraction(sparse.lower_bound_) <= optimum
     assert sparse.objective_ == pytest.approx(dense.objective_, rel=1e-12)
     np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-11)
+
+
+def test_a_diagonal_is_lowered_where_a_checker_has_more_rounding_to_count():
+    # Columns within narrow limits beside weights of any size: the limits are off by more than A.
+    rng = np.random.default_rng(181)
+    X = rng.standard_normal((20, 6))
+    X[rng.random(X.shape) < 0.6] = 0
+    weights = 10.0 ** rng.uniform(-13, 0, 20)
+    y = X[:, 0] + 0.3 * rng.standard_normal(20)
+    settings = {"alpha": 1e-6, "clip": 0.01, "n_restarts": 0, **NUMBERS}
+    selector = TopK(2, **settings).fit(sp.csr_array(X), y, weights)
+    assert selector.proof_.diagonal is not None
+    checked = verify(X, y, selector, sample_weight=weights).bound
+    assert selector.lower_bound_ * (1 - 1e-6) <= checked <= selector.objective_

@@ -54,16 +54,16 @@ class SquaredBounds:
         self.gram = self.Z.T @ self.Z if m <= (n if shares is None else 2 * n) else None
         squares = np.einsum("ij,ij->j", self.Z, self.Z)
         self.norms = np.sqrt(squares + self.c)
-        self.D, self.has_diagonal = self.c, shares is not None
-        if shares is not None:
-            self.D = self._admissible(shares)
+        D = None if shares is None else self._admissible(shares)
+        self.D, self.has_diagonal = self.c if D is None else D, D is not None
 
-    def _admissible(self, shares: Array) -> Array:
-        """D, if A - D is positive semi-definite.
+    def _admissible(self, shares: Array) -> Array | None:
+        """D, if A - D is positive semi-definite; None if rounding is larger than D.
 
         Divided by the norms it has a diagonal of at most 1 and entries that are off by
         ``rounding``, so its eigenvalues are off by m times that; Cholesky's factors are exact for
-        a matrix with entries that are off by (m + 2) eps.
+        a matrix with entries that are off by (m + 2) eps. A D that passes only when it is lowered
+        by twice that slack is lowered: whoever made it may have had less rounding to count.
         """
         m, gram = self.norms.size, self.gram
         if gram is None:
@@ -74,12 +74,13 @@ class SquaredBounds:
         norms = np.where(self.norms > 0, self.norms, 1.0)
         P = gram / norms / norms[:, None]
         slack = m * (self.rounding + 4.0 * (m + 2) * EPS)
-        P.flat[:: m + 1] = 1.0 - shares - slack
-        try:
-            np.linalg.cholesky(P)
-        except np.linalg.LinAlgError:
-            raise does_not_hold("its diagonal is too large") from None
-        return np.asarray(shares * self.norms**2)
+        for lowered in (shares, shares - 2.0 * slack):
+            if not lowered.min() > 0:
+                return None
+            P.flat[:: m + 1] = 1.0 - lowered - slack
+            if _has_factor(P):
+                return np.asarray(lowered * self.norms**2)
+        raise does_not_hold("its diagonal is too large")
 
     def bounds(self, at: Index, V: Array, choices: Choices) -> Iterator[tuple[float, Array]]:
         """Bounds of coefficients of the columns ``at`` over some choices, and their scores q.
@@ -285,6 +286,15 @@ class SquaredBounds:
 def _inner(A: Array, B: Array) -> float:
     """<A, B>, first of each column."""
     return float(np.einsum("ij,ij->j", A, B).sum())
+
+
+def _has_factor(P: Array) -> bool:
+    """Whether Cholesky's method finds the factor of a positive definite matrix."""
+    try:
+        np.linalg.cholesky(P)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _forward(L: Array, M: Array) -> Array:
