@@ -759,7 +759,9 @@ class _Enumeration:
     def is_between(self, choice: Array, low: float, high: float, is_ordinary: bool) -> bool:
         """Whether the objective of a choice is."""
         above: Any = 0
-        value = self.values[tuple(choice.tolist())]
+        # Without sight of the columns a list may have choices with two copies.
+        units = tuple(choice.tolist())
+        value = self.values[units] if units in self.values else self.exact.objective(units)
         if isinstance(self.exact, CurvedProblem):
             # What is computed may be above the least, if classes are separated, and far above it
             # where columns nearly depend on each other.

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from benchmarks.exact import ExactProblem
 from benchmarks.exact_curved import LogisticProblem
-from rowsparse import Moments, TopK
+from rowsparse import Moments, NearOptimal, TopK
 from rowsparse.certificate import Proof, verify
 from rowsparse.certificate.proof import Kind, Step
 
@@ -128,3 +128,19 @@ def test_a_diagonal_is_lowered_where_a_checker_has_more_rounding_to_count():
     assert selector.proof_.diagonal is not None
     checked = verify(X, y, selector, sample_weight=weights).bound
     assert selector.lower_bound_ * (1 - 1e-6) <= checked <= selector.objective_
+
+
+@pytest.mark.filterwarnings("ignore:4 features fit 3 samples perfectly")
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_list_from_sums_may_have_a_choice_with_two_copies(exact):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((4, 5)), rng.standard_normal(4)
+    X[:, 3] = X[:, 2]
+    near = NearOptimal(TopK(4, alpha=0, loss="squared", task="regression"), tolerance=0.01)
+    with pytest.warns(UserWarning, match="proves nothing"):
+        near.fit_moments(Moments("regression").update(X, y))
+    assert near.choices_[0].tolist() == [0, 1, 2, 3]
+    checked = verify(X, y, near.proof_, exact=exact)
+    assert checked.bound == 0
+    ((low, high),) = checked.listed
+    assert low <= ExactProblem.of(X, y[:, None], 4, 0.0).objective([0, 1, 2, 3]) <= high

@@ -384,11 +384,11 @@ class Checker:
         size, kinds = self.first.chosen.size + self.first.count, []
         for row in rows:
             units = np.unique(row[row >= 0])
-            if units.size != size:
-                raise does_not_hold("it lists what is no choice of its pool")
-            kinds.append(np.sort(self.kinds[units]))
-        listed = np.array(kinds, dtype=np.intp).reshape(len(rows), size)
-        # Who proved it from sums over the samples did not see which columns are copies.
+            # Who proved it from sums over the samples did not see which columns are copies: a
+            # choice with two of them is none of the pool, and leaves none out.
+            if units.size == size:
+                kinds.append(np.sort(self.kinds[units]))
+        listed = np.array(kinds, dtype=np.intp).reshape(len(kinds), size)
         return Listing(self.kinds, np.unique(listed, axis=0))
 
     @property

@@ -306,15 +306,14 @@ class _Problem:
         return self._kinds.setdefault(None if column.constant else (column.key, scale), unit)
 
     def set_listed(self, rows: list[list[int]]) -> None:
-        """Leave choices of units out of the bound, and those that differ from them by copies."""
+        """Leave choices of the pool out of the bound, and those that differ by copies alone."""
         kept, _, r = self.start()
         for row in rows:
             kinds = [self.kind(g) for g in row]
             if self.is_reduced:
                 kinds = [*{self.kind(j) for j in row if not self.column(j).constant}]
-            if len(kinds) != len(kept) + r:
-                raise does_not_hold("it lists what is no choice of its pool")
-            self.listed.add(tuple(sorted(kinds)))
+            if len(kinds) == len(kept) + r:
+                self.listed.add(tuple(sorted(kinds)))
 
     def is_listed(self, units: Sequence[int]) -> bool:
         return bool(self.listed) and tuple(sorted(map(self.kind, units))) in self.listed
