@@ -24,6 +24,7 @@ _SMALL: tuple[tuple[ModuleType, dict[str, Any]], ...] = (
     (gram_candidates, {"_MAX_GRAM": 0}),
     (gram_candidates, {"_MAX_PAIRED": 2, "_FEW_PAIRED": 0}),
     (gram_candidates, {"_BLOCK_ENTRIES": 16}),
+    (gram_candidates, {"_CHEAP_PAIRS": 3, "_LEAST_CHUNK": 1}),
     (gram_candidates, {"_CHUNK": 2, "_GROUP_ENTRIES": 1}),
     (column_candidates, {"_FEW_WAYS": 0, "_MAX_WAYS": 1}),
     (column_candidates, {"_BLOCK_ENTRIES": 16}),

@@ -1,5 +1,6 @@
 """Candidates: bounds that are never above the optimum, and the best last units."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -61,7 +62,7 @@ def test_bounds_and_fits_are_in_order(loss, seed):
 def test_completion_finds_the_best_last_features(loss, count):
     problem = problem_of(loss, 5, 2 + count)
     chosen, free = np.array([2, 3]), np.array([0, 1, 5, 6])
-    found = problem.complete(chosen, free, np.inf, relaxed=True)
+    found = problem.complete(chosen, free, np.inf)
     assert found is not None
     assert found.added is not None
     values = {
@@ -123,6 +124,7 @@ def test_products_are_those_of_the_columns_however_they_are_stored(stored):
 @pytest.mark.parametrize("duplicates", [False, True])
 def test_gains_of_one_and_of_two_equal_refitted_differences(monkeypatch, chosen, ridge, duplicates):
     monkeypatch.setattr(gram_candidates, "_CHUNK", 4)
+    monkeypatch.setattr(gram_candidates, "_LEAST_CHUNK", 1)
     rng = np.random.default_rng(0)
     X, Y = (
         rng.standard_normal((25, 14)) + rng.standard_normal((25, 1)),
@@ -149,6 +151,61 @@ def test_gains_of_one_and_of_two_equal_refitted_differences(monkeypatch, chosen,
             assert gains == pytest.approx(expected, rel=1e-7)
             assert [pairs[i, j] for i, j in found] == pytest.approx(expected, rel=1e-7)
     assert not len(rest.best_pairs(best * (1 + 1e-6), 1)[0])
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("most", [0, 1, 4])
+def test_pairs_that_a_bound_rules_out_are_no_better_than_the_threshold(monkeypatch, seed, most):
+    monkeypatch.setattr(gram_candidates, "_CHUNK", 5)
+    monkeypatch.setattr(gram_candidates, "_LEAST_CHUNK", 2)
+    rng = np.random.default_rng(seed)
+    X, c = rng.standard_normal((20, 30)) + 0.5 * rng.standard_normal((20, 1)), seed % 3 + 1
+    problem = candidates(X, X[:, :5] @ rng.standard_normal((5, c)), 20.0, 4)
+    chosen, allowed = np.array([7, 21]), np.ones(30, dtype=bool)
+    allowed[[7, 21, 3]] = False
+    free = np.flatnonzero(allowed)
+    pairs = np.array(list(combinations(free, 2)))
+    values = np.array([problem.fit(np.append(chosen, pair))[1] for pair in pairs])
+    relaxation = problem.relaxation(np.concatenate([chosen, free]), 2)
+    point, _ = relaxation.solve(relaxation.near(np.full(free.size, 2 / free.size)), tol=1e-2)
+    active = np.concatenate([chosen, free])[point.active]
+    bound = problem.bound(active, point.W, chosen, allowed)
+    assert bound.value < values.min()
+    rising = np.sort(values)
+    between = [rising[at : at + 2].mean() for at in (0, 5, 40)]
+    for threshold in (*between, values.min() * (1 - 1e-6)):
+        below = rising[rising < threshold]
+        found = problem.complete(chosen, free, threshold, bound, most)
+        assert found.bound <= threshold
+        if most:
+            assert found.listed.values == pytest.approx(below[:most])
+            others = np.append(below[most:], threshold)
+            assert found.bound == pytest.approx(others.min(), rel=1e-9)
+        elif below.size:
+            best = sorted(pairs[values.argmin()].tolist())
+            assert sorted(found.added.tolist()) == best
+            assert (found.value, found.bound) == pytest.approx((below[0], below[0]), rel=1e-9)
+        else:
+            assert found.bound == threshold
+    nothing = replace(bound, value=-np.inf, q=np.full(30, np.nan))
+    found = problem.complete(chosen, free, rising[0] + 1.0, nothing)
+    assert found.value == pytest.approx(rising[0])
+    assert problem.is_nearly_complete(chosen, allowed, threshold, bound)
+    assert not problem.is_nearly_complete(chosen[:1], allowed, threshold, bound)
+
+
+def test_targets_that_depend_on_each_other_are_bounded_by_fewer():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 6)), rng.integers(0, 3, 30)
+    Y = (y[:, None] == np.arange(3)) - np.bincount(y) / 30
+    problem = candidates(X, Y, 3.0, 2)
+    assert problem.B.shape == (6, 2)
+    W, value = problem.fit(np.array([1, 4]))
+    assert value == pytest.approx(value_of(X, Y, [1, 4], 3.0))
+    dual = problem.dual(np.array([1, 4]), W)
+    G = X[:, [1, 4]].T @ X[:, [1, 4]] + 3.0 * np.eye(2)
+    np.testing.assert_allclose(dual.V, np.linalg.solve(G, X[:, [1, 4]].T @ Y), atol=1e-14)
+    assert candidates(X, np.zeros((30, 2)), 3.0, 2).B.shape == (6, 2)
 
 
 # -------------------------------------------------------------- the candidates of the logistic loss

@@ -333,7 +333,7 @@ def test_completion_finds_the_best_last_group(name):
     problem = make(X, Y, 2.0, 3, groups=groups)
     assert problem.features.tolist() == [0, 8, 1, 2, 3, 4, 5, 6]
     chosen, free = np.array([0, 2]), np.array([1, 3])
-    found = problem.complete(chosen, free, np.inf, relaxed=True)
+    found = problem.complete(chosen, free, np.inf)
     values = [problem.fit(np.append(chosen, g))[1] for g in free]
     assert found.added.tolist() == [free[int(np.argmin(values))]]
     assert found.value == pytest.approx(min(values))

@@ -9,7 +9,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._deadline import Deadline
-from rowsparse.certificate.proof import Kind
+from rowsparse.certificate.proof import Dual, Kind
 from rowsparse.solvers.choices import Choices, Largest
 from rowsparse.solvers.problem import Listing
 from rowsparse.solvers.proof.relaxation import Guess, Relaxation
@@ -123,10 +123,6 @@ class Candidates(Protocol):
         """Their columns, as columns of the design, one unit after the other."""
 
     @property
-    def scale(self) -> Array:
-        """Factors by which the coefficients here are those of the columns."""
-
-    @property
     def total(self) -> float:
         """The objective of choosing nothing."""
 
@@ -172,6 +168,9 @@ class Candidates(Protocol):
         of ``chosen`` and others of ``allowed``.
         """
 
+    def dual(self, active: Index, W: Array) -> Dual:
+        """The dual point of that W, as it is recorded."""
+
     def fit(self, positions: Index, limit: float = np.inf) -> tuple[Array, float]:
         """The coefficients of a set of candidates, and their objective.
 
@@ -182,14 +181,24 @@ class Candidates(Protocol):
         """The least objective on some columns of the design, computed with care."""
 
     def complete(
-        self, chosen: Index, free: Index, threshold: float, *, relaxed: bool, most: int = 0
+        self,
+        chosen: Index,
+        free: Index,
+        threshold: float,
+        bound: DualBound | None = None,
+        most: int = 0,
     ) -> Completion | None:
         """Try all ways to complete ``chosen`` by candidates of ``free``; None if they are many.
 
-        Ways whose objective is not below the threshold may be skipped. ``relaxed`` says that the
-        relaxation did not suffice, so that more of them are worth trying. With ``most``, as many
-        of those below the threshold are listed.
+        Ways whose objective is not below the threshold may be skipped. With the ``bound`` of a
+        relaxation, which did not suffice, more of them are worth trying. With ``most``, as many of
+        those below the threshold are listed.
         """
+
+    def is_nearly_complete(
+        self, chosen: Index, allowed: Mask, threshold: float, bound: DualBound
+    ) -> bool:
+        """Whether ``complete`` would take less time now than the search for a better bound."""
 
     def tightened(self, objective: float, deadline: Deadline) -> Self | None:
         """A problem with better bounds, if there is one, for choices above this objective."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._deadline import Deadline
-from rowsparse.certificate.proof import Kind
+from rowsparse.certificate.proof import Dual, Kind
 from rowsparse.solvers.choices import Choices, Largest
 from rowsparse.solvers.losses.newton import NewtonLoss
 from rowsparse.solvers.problem import Listing
@@ -72,7 +72,6 @@ class ColumnCandidates:
     ) -> None:
         self.loss, self.choices, self.names, self.features = loss, choices, names, features
         self.norms, self.ridge = norms, ridge
-        self.scale = np.ones(features.size)
         self._columns = columns
 
     @classmethod
@@ -177,6 +176,10 @@ class ColumnCandidates:
         fit = self.loss.fit(columns, ridge=self.ridge, tol=_FIT_TOL, limit=limit)
         return fit.W, fit.objective
 
+    def dual(self, active: Index, W: Array) -> Dual:
+        """The dual point of a W, which is recorded as it is."""
+        return Dual(self.features[active], W)
+
     def objective(self, features: Index) -> float:
         """f(S) of some columns of the design."""
         columns = self.loss.design.double_columns(features)
@@ -188,13 +191,24 @@ class ColumnCandidates:
     def enumerated(self, deadline: Deadline, listing: Listing | None = None) -> None:
         """What branch and bound leaves is no rounding error that trying all choices would end."""
 
+    def is_nearly_complete(
+        self, chosen: Index, allowed: Mask, threshold: float, bound: DualBound
+    ) -> bool:
+        """Fits take longer than better bounds."""
+        return False
+
     def complete(
-        self, chosen: Index, free: Index, threshold: float, *, relaxed: bool, most: int = 0
+        self,
+        chosen: Index,
+        free: Index,
+        threshold: float,
+        bound: DualBound | None = None,
+        most: int = 0,
     ) -> Completion | None:
         """Fit all ways to choose the last units, if they are few."""
         count = self.choices.k - chosen.size
         few = max(1, _MAX_PREDICTIONS // max(1, self.loss.Y.size))
-        if math.comb(free.size, count) > min(few, _MAX_WAYS if relaxed else _FEW_WAYS):
+        if math.comb(free.size, count) > min(few, _FEW_WAYS if bound is None else _MAX_WAYS):
             return None
         units = np.concatenate([chosen, free])
         at = self.choices.columns(units)

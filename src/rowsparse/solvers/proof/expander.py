@@ -242,10 +242,13 @@ def relaxed(
         active = problem.choices.columns(positions)[point.active]
         bound = problem.bound(active, point.W, chosen, node.allowed)
         s, guess = point.s[chosen.size :], problem.guess(positions, point)
+        last = NodeRelaxation(bound, problem.dual(active, point.W), working, s, no_splits(s), guess)
         if best is None or bound.value > best.bound.value:
-            dual = _dual(problem, active, point.W)
-            best = NodeRelaxation(bound, dual, working, s, no_splits(s), guess)
+            best = last
         if best.bound.value >= threshold or deadline.expired():
+            break
+        if problem.is_nearly_complete(chosen, node.allowed, threshold, bound):
+            best = last
             break
         level = relaxation.multiplier(point) * (1.0 + _VIOLATION)
         outside = node.allowed & (bound.q > level)
@@ -285,10 +288,6 @@ def bounded(dual: Dual | None) -> Step:
 def largest_first(values: Array) -> Index:
     """The order of falling values, ties by index."""
     return np.argsort(-values, kind="stable")
-
-
-def _dual(problem: Candidates, active: Index, W: Array) -> Dual:
-    return Dual(problem.features[active], W * problem.scale[active, None])
 
 
 # --------------------------------------------------------------------------------- the expander
@@ -336,7 +335,7 @@ class Expander:
         # The root (order 0) is relaxed unless one unit is left to choose: its dual point is part
         # of the user's answer.
         if count == 1 or node.order > 0:
-            ways = _completion(problem, node, known, relaxed=False)
+            ways = _completion(problem, node, known)
             if ways is not None:
                 return replace(_completed(problem, node, ways), counts=count > 1)
         solved = relaxed(problem, node, known.threshold, deadline)
@@ -377,7 +376,7 @@ def _leaf(problem: Candidates, node: Node, positions: Index, known: Known) -> Ex
     W, value = problem.fit(positions)
     columns = problem.choices.columns(positions)
     nothing = np.zeros(len(problem), dtype=bool)
-    bound, dual = problem.bound(columns, W, positions, nothing).value, _dual(problem, columns, W)
+    bound, dual = problem.bound(columns, W, positions, nothing).value, problem.dual(columns, W)
     if node.bound > bound and node.dual is not None:
         dual, bound = node.dual, node.bound
     offer = problem.features[columns], value
@@ -388,14 +387,12 @@ def _leaf(problem: Candidates, node: Node, positions: Index, known: Known) -> Ex
 
 
 def _completion(
-    problem: Candidates, node: Node, known: Known, *, relaxed: bool
+    problem: Candidates, node: Node, known: Known, bound: DualBound | None = None
 ) -> Completion | None:
     """All ways to choose the last units of a node, if they are few."""
     free = np.flatnonzero(node.allowed)
     free = problem.choices.distinct(free, problem.choices.k - node.chosen.size)
-    return problem.complete(
-        node.chosen, free, known.threshold, relaxed=relaxed, most=known.n_listed
-    )
+    return problem.complete(node.chosen, free, known.threshold, bound, known.n_listed)
 
 
 def _names(problem: Candidates, positions: Index) -> tuple[int, ...]:
@@ -423,7 +420,7 @@ def _completed(problem: Candidates, node: Node, ways: Completion) -> Expansion:
 
 def _divided(problem: Candidates, node: Node, solved: NodeRelaxation, known: Known) -> Expansion:
     """A node split on the units that were planned, or all of few choices tried."""
-    ways = _completion(problem, node, known, relaxed=True)
+    ways = _completion(problem, node, known, solved.bound)
     if ways is not None:
         return _completed(problem, node, ways)
     free = np.flatnonzero(node.allowed)

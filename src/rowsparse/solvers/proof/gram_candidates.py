@@ -28,7 +28,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from rowsparse._arrays import Array, Index, Mask
 from rowsparse._deadline import Deadline
 from rowsparse._threads import one_blas_thread
-from rowsparse.certificate.proof import Kind
+from rowsparse.certificate.proof import Dual, Kind
 from rowsparse.design import Design, design_dtype
 from rowsparse.rows import row_norms
 from rowsparse.solvers.choices import Choices, largest
@@ -47,11 +47,19 @@ _MAX_GRAM, _MAX_GRAM_PER_SAMPLE = 5500, 4
 # With two features left to choose and no more candidates than _MAX_PAIRED, all pairs are tried;
 # with no more than _FEW_PAIRED, before any relaxation, because that takes less time.
 _MAX_PAIRED, _FEW_PAIRED = 1200, 400
-# Candidates whose pairs are scored at a time, few enough for the processor's cache.
-_CHUNK = 64
+# With two features left to choose, pairs that are fewer than those that a better bound would leave
+# take as long to try as its computation.
+_CHEAP_PAIRS = 1 << 16
+# Candidates whose pairs are scored at a time, at least and at most, and the pairs: few enough for
+# the processor's cache.
+_LEAST_CHUNK, _CHUNK, _CHUNK_ENTRIES = 8, 64, 1 << 14
+# Products with that many vectors are computed one by one.
+_FEW_COLUMNS = 4
 # Entries of the columns of groups, and of their products, that are eliminated together.
 _GROUP_ENTRIES = 1 << 22
 _EPS = float(np.finfo(np.float64).eps)
+# Directions of the targets that are shorter than this share of the longest are left out.
+_NO_TARGET = 64 * _EPS
 
 
 class GramCandidates:
@@ -85,6 +93,8 @@ class GramCandidates:
         X'X of the candidates, if it was computed before.
     columns : array of shape (n, m), optional
         Their columns in float64, if they were computed before.
+    axes : array of shape (c of the loss, c), optional
+        The targets here are those of the loss in the coordinates of these axes. Default: the same.
     """
 
     def __init__(
@@ -103,6 +113,7 @@ class GramCandidates:
         penalty: Array | None = None,
         gram: Array | None = None,
         columns: Array | None = None,
+        axes: Array | None = None,
     ) -> None:
         self.loss, self.choices, self.names, self.features = loss, choices, names, features
         self.B, self.norms, self.diagonal = B, norms, diagonal
@@ -114,6 +125,7 @@ class GramCandidates:
         if gram is None and m <= min(_MAX_GRAM, _MAX_GRAM_PER_SAMPLE * n):
             gram = _gram(loss.design, features) if columns is None else columns.T @ columns
         self._gram, self._columns = gram, columns if gram is None else None
+        self._axes = np.eye(B.shape[1]) if axes is None else axes
         self._solve_error: float | None = None
         # With a diagonal D in place of the ridge: D, and the problem with the ridge itself.
         self._D: Array | None = None
@@ -123,14 +135,15 @@ class GramCandidates:
     def from_loss(cls, loss: SquaredLoss, ridge: float, choices: Choices) -> GramCandidates:
         """The units of a problem that are not barred."""
         names = np.setdiff1d(np.arange(choices.n_units), choices.barred)
-        features, design, Y = choices.columns(names), loss.design, loss.Y
-        n = design.shape[0]
+        features, design, n = choices.columns(names), loss.design, loss.design.shape[0]
+        Y, axes, left_out = _in_own_axes(loss.Y)
         # The error of a sum of n products, of the means and scales that are sums of n terms too,
         # and of the few operations on each entry.
-        rounding = (n + 16) * 2.0 * _EPS + design.bound_rounding
+        rounding = (n + Y.shape[1] + 16) * 2.0 * _EPS + design.bound_rounding + left_out
         columns = None
         if n * features.size <= _BLOCK_ENTRIES:
-            columns = np.ascontiguousarray(design.double_columns(features))
+            # Column by column: nodes take a few of them at a time.
+            columns = np.asfortranarray(design.double_columns(features))
             B, squares = columns.T @ Y, np.einsum("ij,ij->j", columns, columns)
         else:
             B, squares = _products(design, features, Y)
@@ -139,6 +152,7 @@ class GramCandidates:
         return cls(
             *(loss, own, names, features, B, norms, squares, total, ridge, rounding),
             columns=columns,
+            axes=axes,
         )
 
     def with_uniform_diagonal(self) -> GramCandidates:
@@ -212,6 +226,7 @@ class GramCandidates:
             # The ridge and D both satisfy the condition on p, and so does half the larger one.
             0.5 * np.maximum(self.ridge / D, 1.0),
             gram,
+            axes=self._axes,
         )
         tighter._D, tighter._plain = D, self
         return tighter
@@ -231,7 +246,7 @@ class GramCandidates:
         if self._gram is not None:
             return self._gram[positions[:, None], others]
         if self._columns is not None:
-            return self._columns.take(positions, axis=1).T @ self._columns.take(others, axis=1)
+            return self._rows(positions) @ self._rows(others).T
         block = self.loss.design.double_columns(self.features[positions])
         return _cross(self.loss.design, self.features[others], block).T
 
@@ -240,28 +255,32 @@ class GramCandidates:
         if self._gram is not None:
             return self._gram[positions[:, None], positions]
         if self._columns is not None:
-            columns = self._columns.take(positions, axis=1)
-            return columns.T @ columns
+            rows = self._rows(positions)
+            return rows @ rows.T
         return _gram(self.loss.design, self.features[positions])
+
+    def _rows(self, positions: Index) -> Array:
+        """The columns of some candidates, as rows."""
+        assert self._columns is not None
+        return self._columns.T.take(positions, axis=0)
 
     def blocks(self, groups: Index) -> Array:
         """The Gram matrix of each row of candidates' columns."""
         if self._gram is not None:
             return self._gram[groups[:, :, None], groups[:, None, :]]
         if self._columns is not None:
-            X = self._columns.take(groups, axis=1)
+            X = self._rows(groups)
         else:
             X = self.loss.design.double_columns(self.features[groups.ravel()])
-            X = X.reshape(len(X), *groups.shape)
-        return np.asarray(X.transpose(1, 2, 0) @ X.transpose(1, 0, 2))
+            X = X.T.reshape(*groups.shape, -1)
+        return np.asarray(X @ X.transpose(0, 2, 1))
 
     def products(self, active: Index, W: Array) -> Array:
         """The products of all candidates with XW, for a W with the rows of ``active``."""
         if self._gram is not None:
             return self._gram[active].T @ W
         if self._columns is not None:
-            fitted = self._columns.take(active, axis=1) @ W
-            return (fitted.T @ self._columns).T
+            return _columnwise(self._columns.T, self._rows(active).T @ W)
         fitted = self.loss.design.double_columns(self.features[active]) @ W
         return _cross(self.loss.design, self.features, fitted)
 
@@ -282,7 +301,8 @@ class GramCandidates:
             self.scale[at],
             self.penalty[at],
             None if self._gram is None else self._gram[at[:, None], at],
-            None if self._columns is None else self._columns.take(at, axis=1),
+            None if self._columns is None else self._rows(at).T,
+            self._axes,
         )
 
     def with_k(self, k: int) -> GramCandidates:
@@ -334,6 +354,10 @@ class GramCandidates:
         # A W that overflows gives no bound.
         return DualBound(value if np.isfinite(value) else -np.inf, q, used)
 
+    def dual(self, active: Index, W: Array) -> Dual:
+        """The dual point of a W, in terms of the design and of the targets."""
+        return Dual(self.features[active], (W * self.scale[active, None]) @ self._axes.T)
+
     def fit(self, positions: Index, limit: float = np.inf) -> tuple[Array, float]:
         """The coefficients of a set of candidates, and f(S); inf if they are dependent."""
         columns = self.choices.columns(positions)
@@ -354,14 +378,21 @@ class GramCandidates:
 
     # ------------------------------------------------------------------------ the last units
     def complete(
-        self, chosen: Index, free: Index, threshold: float, *, relaxed: bool, most: int = 0
+        self,
+        chosen: Index,
+        free: Index,
+        threshold: float,
+        bound: DualBound | None = None,
+        most: int = 0,
     ) -> Completion | None:
         """The best last unit, or the best last two features if there are not too many of them."""
         count, grouped = self.choices.k - chosen.size, self.choices.groups is not None
-        if count > 2 or (
-            count == 2 and (grouped or free.size > (_MAX_PAIRED if relaxed else _FEW_PAIRED))
-        ):
+        few = _FEW_PAIRED if bound is None else _MAX_PAIRED
+        if count > 2 or (count == 2 and (grouped or free.size > few)):
             return None
+        ends = None
+        if count == 2 and bound is not None:
+            free, ends = _within_reach(bound, chosen, free, threshold)
         try:
             rest = ResidualProblem(self, self.choices.columns(chosen), self.choices.columns(free))
         except np.linalg.LinAlgError:
@@ -379,7 +410,7 @@ class GramCandidates:
         # More than are listed: one for the bound of the others, and pairs that differ by copies,
         # of which `free` has two.
         wanted = most + 1 if self.choices.copies is None else 4 * most + 1
-        pairs, gains = rest.best_pairs(rest.total - threshold - 2.0 * error, wanted)
+        pairs, gains = rest.best_pairs(rest.total - threshold - 2.0 * error, wanted, ends)
         values = rest.total - gains
         if most:
             ways = Ways(free[pairs], values, values - error)
@@ -388,7 +419,18 @@ class GramCandidates:
             return listed(Kind.LAST, ways, self.choices.copies, threshold, most, skipped=skipped)
         if not len(pairs):
             return Completion(Kind.LAST, threshold, None, np.inf)
-        return Completion(Kind.LAST, float(values[0]) - error, free[pairs[0]], float(values[0]))
+        least, value = min(float(values[0]) - error, threshold), float(values[0])
+        return Completion(Kind.LAST, least, free[pairs[0]], value)
+
+    def is_nearly_complete(
+        self, chosen: Index, allowed: Mask, threshold: float, bound: DualBound
+    ) -> bool:
+        """Whether few pairs of the last two features are left, and few features."""
+        if self.choices.k - chosen.size != 2 or self.choices.groups is not None:
+            return False
+        free, ends = _within_reach(bound, chosen, np.flatnonzero(allowed), threshold)
+        pairs = int((ends - np.arange(free.size)).sum())
+        return free.size <= _MAX_PAIRED and pairs <= _CHEAP_PAIRS
 
     def solve_error(self) -> float:
         """Bound on how far below its computed value f(S) may be, for any choice S.
@@ -454,19 +496,26 @@ class ResidualProblem:
             np.maximum(self.diagonal, problem.ridge, out=self.diagonal)
         self.gains = np.einsum("jc,jc->j", self.B, self.B) / self.diagonal
 
-    def best_pairs(self, min_gain: float, most: int) -> tuple[Index, Array]:
+    def best_pairs(
+        self, min_gain: float, most: int, ends: Index | None = None
+    ) -> tuple[Index, Array]:
         """The ``most`` pairs of candidates that take most off the objective, and how much.
 
-        Without those that take off less than ``min_gain``. With a_i the gain of one candidate,
-        g the correlation of the residuals of two, and f the product of their correlations with Y,
-        a pair takes off (a_i + a_j - 2 g f) / (1 - g^2). That is at most (a_i + a_j) / (1 - |g|),
+        Without those that take off less than ``min_gain``; with ``ends``, which do not rise, each
+        candidate is paired only with those before its end. With a_i the gain of one candidate, g
+        the correlation of the residuals of two, and f the product of their correlations with Y, a
+        pair takes off (a_i + a_j - 2 g f) / (1 - g^2). That is at most (a_i + a_j) / (1 - |g|),
         which rules out most pairs.
         """
         scale = 1.0 / np.sqrt(self.diagonal)
         E, B = self._explained * scale, self.B * scale[:, None]
         best, gains = np.zeros((0, 2), dtype=np.intp), np.zeros(0)
-        for start in range(0, scale.size, _CHUNK):
-            rows, columns = slice(start, start + _CHUNK), slice(start, None)
+        ends = np.full(scale.size, scale.size) if ends is None else ends
+        start = stop = 0
+        while stop < scale.size and ends[stop] > stop + 1:
+            start, end = stop, int(ends[stop])
+            stop = start + max(_LEAST_CHUNK, min(_CHUNK, _CHUNK_ENTRIES // (end - start)))
+            rows, columns = slice(start, min(stop, end)), slice(start, end)
             g = self._problem.cross(self._free[rows], self._free[columns])
             g *= scale[columns]
             g *= scale[rows, None]
@@ -532,6 +581,47 @@ class ResidualProblem:
             B[:, i + 1 :] -= share[:, :, None] * B[:, None, i]
             S[:, i + 1 :, i + 1 :] -= share[:, :, None] * S[:, i, None, i + 1 :]
         return gains
+
+
+def _within_reach(
+    bound: DualBound, chosen: Index, free: Index, threshold: float
+) -> tuple[Index, Index]:
+    """The features that may be the last two below a threshold, by falling scores.
+
+    And for each the number of those that may be the other one, counted from the first: a bound
+    holds for a pair without the scores of the others.
+    """
+    if not np.isfinite(bound.value):
+        return free, np.full(free.size, free.size)
+    q = bound.q[free]
+    needed = bound.value + bound.largest.total - float(bound.q[chosen].sum()) - threshold
+    order = np.argsort(-q, kind="stable")
+    q = q[order]
+    ends = np.searchsorted(-q, q - needed)
+    n_left = int(ends[0]) if ends.size else 0
+    return free[order[:n_left]], np.maximum(ends[:n_left], np.arange(n_left))
+
+
+def _columnwise(A: Array, M: Array) -> Array:
+    """AM for an M of few columns: products with single vectors are faster than those with two."""
+    if not 1 < M.shape[1] <= _FEW_COLUMNS:
+        return np.asarray(A @ M)
+    return np.stack([A @ column for column in M.T]).T
+
+
+def _in_own_axes(Y: Array) -> tuple[Array, Array, float]:
+    """Targets in the coordinates of the axes along which they vary, and these axes.
+
+    And what that leaves out of them, as a share of ||Y||, doubled for rounding. Of c classes, with
+    an intercept, c - 1 are left.
+    """
+    _, sizes, axes = np.linalg.svd(np.linalg.qr(Y, mode="r"))
+    small = sizes <= _NO_TARGET * sizes[0]
+    small[0] = False
+    if not (small.any() and sizes[0] > 0):
+        return Y, np.eye(Y.shape[1]), 0.0
+    axes = axes[: sizes.size][~small].T
+    return Y @ axes, axes, 2.0 * float(np.linalg.norm(sizes[small]) / np.linalg.norm(sizes))
 
 
 def _blocks(design: Design, features: Index) -> Iterator[slice]:
