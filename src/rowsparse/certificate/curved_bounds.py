@@ -112,33 +112,78 @@ class CurvedBounds(ABC):
     def fitted(self, sets: Index) -> tuple[Array, Array]:
         """What the objective of each set of columns is at least, and at most.
 
-        It is at most that of the coefficients V of the fit. Their predictions are off by rounding,
-        and by the errors of the columns: by ``off`` in norm. As long as that is little for every
-        sample, the slope on the way is at most the first derivative there and the second.
+        At least what the dual point of the fit proves. That is little where a penalty is less than
+        the squared rounding error of slopes; there, the curvature proves more, see ``_below``.
+
+        At most that of the coefficients V of the fit. Their predictions are off by rounding, and by
+        the errors of the columns: by ``off`` in norm. As long as that is little for every sample,
+        the slope on the way is at most the first derivative there and the second.
         """
         Z, c = self.Z[sets], self.c[sets]
-        V, F, values = self._newton(Z, c)
-        size = np.abs(V).sum(axis=-1) + np.sqrt(F**2 @ self.share) + self.shift
-        off = (self.rounding + self.column_error) * size
-        slope = sum(np.sqrt(part**2 @ self.share) for part in self.slopes(F))
-        highs = values + self.value_error(F, values, slope) + off * slope
-        highs[~(off < 0.5 * np.sqrt(self.share.min()))] = np.inf
-        weighted, value, error = self.dual(F)
-        lengths = np.linalg.norm(weighted @ Z.transpose(0, 2, 1), axis=1)
-        q = (lengths + error[:, None]) ** 2 / (2.0 * c)
-        used = q.sum(axis=1) * (1.0 + self.rounding + 2.0 * sets.shape[1] * EPS)
-        bounds = value - used
-        return np.where(np.isfinite(bounds), bounds, 0.0), highs.sum(axis=1)
-
-    def _newton(self, Z: Array, c: Array) -> tuple[Array, Array, Array]:
-        """Coefficients of the fits on the columns of each set, predictions and objectives."""
-        N, k, n = Z.shape
+        (N, k), n = sets.shape, self.share.size
         rows = np.concatenate([Z, np.ones((N, 1, n))], axis=1) if self.intercept else Z
         penalty = np.zeros((N, 1, rows.shape[1]))
         penalty[:, 0, :k] = c
-        V = np.zeros((N, self.n_targets, rows.shape[1]))
+        V, F, values = self._newton(rows, penalty)
+        rounding = self.rounding + 2.0 * EPS * k
+        first, second = self.slopes(F)
+        slope = np.sqrt(first**2 @ self.share) + np.sqrt(second**2 @ self.share)
+        size = np.abs(V[..., :k]).sum(axis=-1) + np.sqrt(F**2 @ self.share) + self.shift
+        off = (rounding + self.column_error) * size
+        near = off < 0.5 * np.sqrt(self.share.min())
+        error = self.value_error(F, values, slope) + 2.0 * EPS * k * values + off * slope
+        lows = np.where(near, values - error - self._below(rows, penalty, V, F, off), -np.inf)
+        highs = np.where(near, values + error, np.inf)
+        weighted, value, dual_error = self.dual(F)
+        lengths = np.linalg.norm(weighted @ Z.transpose(0, 2, 1), axis=1)
+        q = (lengths + dual_error[:, None]) ** 2 / (2.0 * c)
+        used = q.sum(axis=1) * (1.0 + rounding)
+        bounds = np.fmax(value - used, lows.sum(axis=1))
+        return np.where(np.isfinite(bounds), bounds, 0.0), highs.sum(axis=1)
+
+    def _below(self, rows: Array, penalty: Array, V: Array, F: Array, off: Array) -> Array:
+        """By how much the minimum is below the objective at V, at most; infinite if not known.
+
+        For the losses here, the second derivative phi'' along a line of predictions changes by a
+        factor of at most exp(2 r) while none of them moves by more than r. (Its derivative is at
+        most phi'' times the largest move of a prediction, of the Cox loss times their range.) Where
+        coefficients move by v, r is at most M ||v|| for the largest norm M of a sample. So with the
+        slope g at V, and a Hessian whose least eigenvalue is mu, for all v with 2 r <= 1
+
+            phi(V + v) >= phi(V) - ||g|| ||v|| + 0.36 mu ||v||^2 >= phi(V) - ||g||^2 / mu,
+
+        as (exp(-s) - 1 + s) / s^2 > 0.36 for s <= 1. Where ||v|| = 1 / (2 M), that is at least
+        phi(V) if ||g|| <= 0.18 mu / M; then, as phi is convex, so it is for all longer v.
+
+        The Hessian at V is that at F up to a factor of e. Its eigenvalues are off by the errors of
+        columns and of sums, and g by those and by what ``off`` does to slopes.
+        """
+        m, error = rows.shape[1], self.rounding + self.column_error
+        first, second = self.slopes(F)
+        top = second.max(axis=-1)
+        H = self.curvature(rows, F, second)
+        own = np.arange(m)
+        H[..., own, own] += np.minimum(penalty, top[..., None])
+        sound = np.isfinite(H).all(axis=(-1, -2))
+        H[~sound] = 0.0
+        mu = (np.linalg.eigvalsh(H)[..., 0] - 8.0 * m * (m + 2) * error * top) / 3.0
+        pull = penalty * V
+        g = (self.share * first) @ rows.transpose(0, 2, 1) + pull
+        sizes = np.sqrt(first**2 @ self.share) + 2.0 * np.sqrt(second**2 @ self.share)
+        sizes += np.linalg.norm(pull, axis=-1)
+        G = np.linalg.norm(g, axis=-1) + m * (error * sizes + 3.0 * off * top)
+        M = np.sqrt((rows**2).sum(axis=1).max(axis=-1)) + m * error / np.sqrt(self.share.min())
+        known = sound & (mu > 0.0) & (0.1 * mu / M[:, None] >= G)
+        return np.where(known, G**2 / np.where(known, mu, 1.0), np.inf)
+
+    def _newton(self, rows: Array, penalty: Array) -> tuple[Array, Array, Array]:
+        """Coefficients of the fits on the rows of each set, predictions and objectives.
+
+        The last row is that of the intercept, if there is one.
+        """
+        V = np.zeros((len(rows), self.n_targets, rows.shape[1]))
         if self.intercept:
-            V[:, :, k] = self.null()
+            V[:, :, -1] = self.null()
         F = V @ rows
         values = self._objectives(F, V, penalty)
         own = np.arange(rows.shape[1])
