@@ -285,11 +285,7 @@ def refused(X, y, proof, exact):
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("name", BAD)
 def test_steps_that_do_not_fit_are_refused(name, exact):
-    proof = proof_of(statement(3), *BAD[name])
-    if name in ("both", "no lists") and not exact:  # the fast checker proves nothing from them
-        assert float(verify(X4, Y4, proof)) == 0.0
-    else:
-        refused(X4, Y4, proof, exact)
+    refused(X4, Y4, proof_of(statement(3), *BAD[name]), exact)
 
 
 @pytest.mark.parametrize("exact", [False, True])

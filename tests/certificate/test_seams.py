@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,7 @@ from benchmarks.exact import ExactProblem
 from benchmarks.exact_curved import LogisticProblem
 from rowsparse import Moments, NearOptimal, TopK
 from rowsparse.certificate import Proof, verify
-from rowsparse.certificate.proof import Kind, Step
+from rowsparse.certificate.proof import Dual, Kind, Step
 
 from .proofs import statement
 
@@ -102,6 +103,23 @@ def test_logistic_fits_on_columns_of_any_scale_end_at_the_minimum(seed):
     assert best * (1 - 1e-9) <= checked <= best * (1 + 1e-15)
     exactly = float(verify(X, y, selector, exact=True))
     assert exactly == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(("loss", "intercept"), [("logistic", 1), ("logistic", 0), ("poisson", 0)])
+def test_scores_whose_squares_vanish_are_not_nothing(loss, intercept, exact):
+    # Beside a ridge of 1e-300, slopes of 1e-200 have scores of 1e-100.
+    x = np.repeat([1.0, -1.0], 4)
+    X, y = np.column_stack([x, x[::-1] * np.arange(8)]), x > 0
+    task, V = "classification", 460.0
+    if loss == "poisson":
+        task, V, X, y = "counts", -460.0, np.abs(X), np.zeros(8)
+    options = {"alpha": 1e-300, "standardize": False, "fit_intercept": bool(intercept)}
+    about = statement(2, 1, loss=loss, task=task, **options)
+    steps = [Step(Kind.BOUND, Dual(np.array([0]), np.array([[V]])))]
+    checked = verify(X, y, Proof(about, np.array([0]), 0.0, 0.0, None, None, steps), exact=exact)
+    at_660 = 8 * math.exp(-660) + 4e-300 * 660**2
+    assert float(checked) <= at_660
 
 
 def test_sparse_columns_whose_zeros_have_hardly_any_weight():

@@ -198,7 +198,7 @@ def _of_list(
     lowest = min([bound, *(low for low, _ in objectives)])
     high = (1.0 + asked) * least * (1.0 + 4.0 * EPS)
     low = (1.0 + asked) * lowest * (1.0 - 4.0 * EPS)
-    tolerance = bound / least - 1.0 if least > 0 else -1.0
+    tolerance = bound / least * (1.0 - 4.0 * EPS) - 1.0 if least > 0 else -1.0
     if bound >= high and bound > 0:
         tolerance = max(tolerance, asked)
     which, what = about.words()
@@ -487,8 +487,8 @@ class Checker:
 
 def _positions(names: Any, place: Index) -> Index:
     """Columns of X, or groups of them, as positions in the pool."""
-    names = np.asarray([] if names is None else names)
-    if names.dtype.kind not in "iu" and names.size:
+    names = np.asarray(names)
+    if names.ndim != 1 or (names.size and names.dtype.kind not in "iu"):
         raise does_not_hold("it names columns by something else than whole numbers")
     if np.any((names < 0) | (names >= place.size)):
         raise does_not_hold("it names columns that there are not")

@@ -9,6 +9,10 @@ any positive shares p_il of these samples l that add up to 1,
 
 so sigma theta is sum_i sigma_i (e_i - p_i), and the sum of g is
 sum_i sigma_i sum_l p_il log(sigma_l / (p_il d_i)). The shares are those of some predictions.
+
+The loss is linear in the weights as others are, and so as little sensitive to their rounding: at
+each time of events it is the least, over all c, of the sum over the events of
+sigma (exp(f - c) - 1 - (f - c)) and over the others at risk of sigma exp(f - c).
 """
 
 from __future__ import annotations
@@ -19,8 +23,8 @@ from rowsparse._arrays import Array
 from rowsparse.certificate.curved_bounds import CurvedBounds
 from rowsparse.certificate.data import Table
 
-# By how much predictions may be below the largest one, and the least sum of their exponentials.
-_SPREAD, _LEAST = 600.0, 1e-290
+# By how much predictions may be below the largest one, and the least sigma exp(f).
+_SPREAD, _LEAST = 500.0, 1e-290
 
 
 class CoxBounds(CurvedBounds):
@@ -48,10 +52,10 @@ class CoxBounds(CurvedBounds):
         return np.zeros(self.n_targets)
 
     def losses(self, F: Array) -> Array:
-        f, _, sums = self._at_risk(F)
+        f, sizes, sums = self._at_risk(F)
         events = self.T * self.share
         values = np.log(sums / self.deaths) @ self.deaths - (events * f).sum(axis=-1)
-        far = f.min(axis=-1, initial=0.0) < -_SPREAD
+        far = sizes.min(axis=-1) < _LEAST
         return np.asarray(np.where(far, np.inf, np.maximum(values, 0.0)))
 
     def slopes(self, F: Array) -> tuple[Array, Array]:
@@ -90,12 +94,11 @@ class CoxBounds(CurvedBounds):
         logs, own, means = np.log(sums), np.log(self.deaths), self._from(sizes * f) / sums
         size = np.abs(logs) + np.abs(own) + np.abs(means) + 2.0
         values = (logs - own - means - rounding * size) @ self.deaths
-        values[sums.min(axis=-1, initial=np.inf) < _LEAST] = -np.inf
+        values[sizes.min(axis=-1) < _LEAST] = -np.inf
         expected = sizes * self._until(self.deaths / sums)
         weighted = self.T * self.share - expected
-        lengths = np.sqrt((weighted**2 / self.share).sum(axis=-1))
-        errors = (rounding + self.column_error) * lengths
-        errors += rounding * np.sqrt((expected**2 / self.share).sum(axis=-1))
+        errors = (rounding + self.column_error) * self.length(weighted / self.share)
+        errors += rounding * self.length(expected / self.share)
         return weighted, values.sum(axis=-1), np.linalg.norm(errors, axis=-1)
 
     def _at_risk(self, F: Array) -> tuple[Array, Array, Array]:

@@ -28,6 +28,8 @@ from rowsparse.certificate.step_choices import Choices
 _BATCH_ENTRIES = 1 << 18
 # Newton steps, halvings of one of them, and the decrease at which they end, relative to the loss.
 _STEPS, _HALVINGS, _TOL = 200, 40, 1e-13
+# The least length of samples and the least score: squares of smaller lengths would vanish.
+_LEAST_LENGTH, _LEAST_SCORE = 1e-150, float(np.finfo(np.float64).tiny)
 
 
 class CurvedBounds(ABC):
@@ -48,7 +50,7 @@ class CurvedBounds(ABC):
         self.n_targets = len(self.T)
         # Not multiplied by the roots of the shares.
         self.Z = np.ascontiguousarray((data.Z[:, pool] / np.sqrt(self.share)[:, None]).T)
-        self.rounding = 2.0 * (self.share.size + 16) * EPS
+        self.rounding = 2.0 * (self.share.size + self.n_targets + 16) * EPS
         self.column_error = data.error + 4.0 * EPS
         self.total = float(self.losses(self.null()[:, None] * np.ones_like(self.T)).sum())
 
@@ -89,10 +91,20 @@ class CurvedBounds(ABC):
         return self.rounding * (values + slope)
 
     # ------------------------------------------------------------------- what follows from it
+    def length(self, samples: Array) -> Array:
+        """At least the norm of numbers of the samples, weighted by the shares."""
+        return np.asarray(np.sqrt(samples**2 @ self.share) + _LEAST_LENGTH)
+
+    def _scores(self, products: Array, error: Array, c: Array) -> Array:
+        """q of z_j' sigma theta for each target, whose norms are off by an error."""
+        unit = np.sqrt(2.0 * c)
+        lengths = np.linalg.norm(products / unit[..., None, :], axis=-2) + error / unit
+        return np.asarray(lengths**2 + _LEAST_SCORE)
+
     def bounds(self, at: Index, V: Array, choices: Choices) -> Iterator[tuple[float, Array]]:
         """The bound of coefficients of the columns ``at`` over some choices, and the scores q."""
         weighted, value, error = self.dual((V * self.unit[at, None]).T @ self.Z[at])
-        q = (np.linalg.norm(self.Z @ weighted.T, axis=1) + error) ** 2 / (2.0 * self.c)
+        q = self._scores(weighted @ self.Z.T, error, self.c)
         used = choices.largest(q) * (1.0 + self.rounding + 2.0 * EPS * choices.k)
         yield float(value - used), q
 
@@ -101,7 +113,7 @@ class CurvedBounds(ABC):
         raise does_not_hold("it has a step of another loss")
 
     def every(self, choices: Choices) -> float:
-        """The least objective of all choices, each bounded by the dual point of its own fit."""
+        """The least objective of all choices, each bounded by its own fit."""
         sets = choices.batches(self.batch(choices.k))
         return min((float(self.fitted(S)[0].min()) for S in sets), default=np.inf)
 
@@ -127,16 +139,15 @@ class CurvedBounds(ABC):
         V, F, values = self._newton(rows, penalty)
         rounding = self.rounding + 2.0 * EPS * k
         first, second = self.slopes(F)
-        slope = np.sqrt(first**2 @ self.share) + np.sqrt(second**2 @ self.share)
-        size = np.abs(V[..., :k]).sum(axis=-1) + np.sqrt(F**2 @ self.share) + self.shift
+        slope = self.length(first) + self.length(second)
+        size = np.abs(V[..., :k]).sum(axis=-1) + self.length(F) + self.shift
         off = (rounding + self.column_error) * size
         near = off < 0.5 * np.sqrt(self.share.min())
         error = self.value_error(F, values, slope) + 2.0 * EPS * k * values + off * slope
         lows = np.where(near, values - error - self._below(rows, penalty, V, F, off), -np.inf)
         highs = np.where(near, values + error, np.inf)
         weighted, value, dual_error = self.dual(F)
-        lengths = np.linalg.norm(weighted @ Z.transpose(0, 2, 1), axis=1)
-        q = (lengths + dual_error[:, None]) ** 2 / (2.0 * c)
+        q = self._scores(weighted @ Z.transpose(0, 2, 1), dual_error[:, None], c)
         used = q.sum(axis=1) * (1.0 + rounding)
         bounds = np.fmax(value - used, lows.sum(axis=1))
         return np.where(np.isfinite(bounds), bounds, 0.0), highs.sum(axis=1)
@@ -169,12 +180,11 @@ class CurvedBounds(ABC):
         mu = (np.linalg.eigvalsh(H)[..., 0] - 8.0 * m * (m + 2) * error * top) / 3.0
         pull = penalty * V
         g = (self.share * first) @ rows.transpose(0, 2, 1) + pull
-        sizes = np.sqrt(first**2 @ self.share) + 2.0 * np.sqrt(second**2 @ self.share)
-        sizes += np.linalg.norm(pull, axis=-1)
+        sizes = self.length(first) + 2.0 * self.length(second) + np.linalg.norm(pull, axis=-1)
         G = np.linalg.norm(g, axis=-1) + m * (error * sizes + 3.0 * off * top)
         M = np.sqrt((rows**2).sum(axis=1).max(axis=-1)) + m * error / np.sqrt(self.share.min())
         known = sound & (mu > 0.0) & (0.1 * mu / M[:, None] >= G)
-        return np.where(known, G**2 / np.where(known, mu, 1.0), np.inf)
+        return np.where(known, G / np.where(known, mu, 1.0) * G, np.inf)
 
     def _newton(self, rows: Array, penalty: Array) -> tuple[Array, Array, Array]:
         """Coefficients of the fits on the rows of each set, predictions and objectives.

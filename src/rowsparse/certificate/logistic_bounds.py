@@ -67,8 +67,7 @@ class LogisticBounds(CurvedBounds):
         H = np.where(inside, -p * np.log(p) - (1.0 - p) * np.log1p(-p), 0.0)
         entropy = (H @ self.share) * np.where(mixed < 1.0, 1.0 - mixed, -np.inf)
         # Columns have the norm 1: sums of products, and the errors of the columns.
-        lengths = np.sqrt(residuals**2 @ self.share)
-        errors = (self.rounding + self.column_error) * lengths + 1.01 * mixed
+        errors = (self.rounding + self.column_error) * self.length(residuals) + 1.01 * mixed
         lowered = entropy.sum(axis=-1) * (1.0 - self.rounding)
         return weighted, lowered, np.linalg.norm(errors, axis=-1)
 

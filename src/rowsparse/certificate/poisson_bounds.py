@@ -28,7 +28,7 @@ class PoissonBounds(CurvedBounds):
         ]
         self.positive = counts.T > 0.0
         self.logs = np.log(np.where(self.positive, counts.T, 1.0))
-        self.shift = np.sqrt(self.logs**2 @ self.share)
+        self.shift = self.length(self.logs)
         return counts
 
     def null(self) -> Array:
@@ -50,14 +50,16 @@ class PoissonBounds(CurvedBounds):
         """As in :class:`CurvedBounds`, for v that are a number times exp(f), whatever f is.
 
         The number makes the sum of v exactly that of t, so that the computed v, and t - v, are off
-        by a relative error of v, and by no more.
+        by a relative error of v, and by no more: that of sums and of the logarithm of the number.
         """
+        rounding = self.rounding + 8.0 * EPS
         if self.intercept:
             top = F.max(axis=-1, keepdims=True)
             total = np.log(self.T @ self.share)[..., None]
             F = F - top
             F = np.clip(F + (total - _log_mean(F, self.share)), _LEAST, _MOST)
             number = total - _log_mean(F, self.share)
+            rounding = rounding + 2.0 * EPS * (np.abs(total) + np.abs(number))
         else:
             F = np.clip(F, _LEAST, _MOST)
             number = np.zeros((*F.shape[:-1], 1))
@@ -66,10 +68,9 @@ class PoissonBounds(CurvedBounds):
         known = self.T * self.logs
         g = v - v * log_v - self.T + known
         largest = v * (2.0 + np.abs(F) + np.abs(number)) + self.T + np.abs(known)
-        value = (g @ self.share - (self.rounding + 8.0 * EPS) * (largest @ self.share)).sum(axis=-1)
-        lengths = np.sqrt((v - self.T) ** 2 @ self.share)
-        errors = (self.rounding + self.column_error) * lengths
-        errors += (self.rounding + 8.0 * EPS) * np.sqrt(v**2 @ self.share)
+        value = ((g - rounding * largest) @ self.share).sum(axis=-1)
+        errors = (self.rounding + self.column_error) * self.length(v - self.T)
+        errors += self.length(rounding * v)
         return self.share * (self.T - v), value, np.linalg.norm(errors, axis=-1)
 
 

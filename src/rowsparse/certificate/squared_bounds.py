@@ -265,7 +265,7 @@ class SquaredBounds:
         Y = np.concatenate([self.Y, np.zeros((k, self.n_targets))])
         Q, R = np.linalg.qr(X)
         s = np.linalg.svd(R, compute_uv=False)[:, -1]
-        rounding = 2.0 * (n + 2 * k + 16) * EPS + 2.0 * self.column_error
+        rounding = 2.0 * (n + 2 * k + self.n_targets + 16) * EPS + 2.0 * self.column_error
         # Of X as it is, not as QR leaves it.
         s -= rounding * k + 8.0 * k * (n + k) * EPS
         sound = s > _INDEPENDENT
@@ -273,9 +273,9 @@ class SquaredBounds:
         W = np.linalg.solve(R, Q.transpose(0, 2, 1) @ Y)
         W[~sound] = 0.0
         r = Y - X @ W
-        squares = np.einsum("sic,sic->s", r, r)
-        slope = np.linalg.norm(X.transpose(0, 2, 1) @ r, axis=(1, 2))
-        slope += rounding * np.sqrt(k * squares)
+        squares = np.einsum("sic,sic->sc", r, r).sum(axis=1)
+        products = np.einsum("skc,skc->sc", *2 * [X.transpose(0, 2, 1) @ r]).sum(axis=1)
+        slope = np.sqrt(products) * (1.0 + rounding) + rounding * np.sqrt(k * squares)
         reach = slope / np.where(sound, s, 1.0)
         error = rounding * (self.root + np.linalg.norm(W, axis=2).sum(axis=1))
         least = np.sqrt(np.maximum(squares * (1.0 - rounding) - reach**2, 0.0)) - error

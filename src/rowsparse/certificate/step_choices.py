@@ -71,10 +71,11 @@ class Choices:
 
     def without(self, out: Index, fixed: Index) -> Choices:
         """The choices without the columns ``out`` and with the columns ``fixed``."""
-        if not (self.allowed[out].all() and self.allowed[fixed].all()):
+        both = np.append(out, fixed)
+        if not self.allowed[both].all() or np.unique(both).size < both.size:
             raise does_not_hold("it screens or splits on what is not allowed")
         allowed = self.allowed.copy()
-        allowed[out] = allowed[fixed] = False
+        allowed[both] = False
         chosen = np.append(self.chosen, fixed)
         return replace(self, chosen=chosen, allowed=allowed, count=self.count - fixed.size)
 
