@@ -54,7 +54,7 @@ def test_every_kind_of_squared_bound_is_below_every_choice(seed, n, alpha):
     table = table_of(X, Y, k=3, alpha=alpha, standardize=False, fit_intercept=False)
     bounds = SquaredBounds(table, scaled_of(table), np.arange(6), None)
     exact = ExactProblem.of(X, Y, 3, alpha, standardize=False, fit_intercept=False, include=[1])
-    best, unit = exact.best(), Fraction(2) ** (2 * bounds.factor[2]) * n
+    best, unit = exact.best(), unit_of(bounds)
     V = 0.3 * np.random.default_rng(seed).standard_normal((3, 2))
     for value, _ in bounds.bounds(np.array([0, 1, 4]), V, ALL):
         assert Fraction(value) * unit <= best
@@ -75,8 +75,13 @@ def test_without_a_ridge_the_last_columns_are_tried_one_by_one():
     table = table_of(X, Y, k=3, alpha=0.0, fit_intercept=False)
     bounds = SquaredBounds(table, scaled_of(table), np.arange(6), None)
     best = ExactProblem.of(X, Y, 3, 0.0, fit_intercept=False, include=[1]).best()
-    found = Fraction(bounds.last(ALL, bounds.total)) * Fraction(2) ** (2 * bounds.factor[2]) * 30
+    found = Fraction(bounds.last(ALL, bounds.total)) * unit_of(bounds)
     assert best * (1 - Fraction(1, 10**10)) <= found <= best
+
+
+def unit_of(bounds):
+    _, unit, exponent = bounds.factor
+    return Fraction(unit) * Fraction(2) ** exponent
 
 
 def scaled_of(table):
@@ -106,7 +111,7 @@ def test_every_kind_of_logistic_bound_is_below_every_choice(seed):
         include=[1],
         **{name: options[name] for name in ("standardize", "fit_intercept")},
     )
-    best, total = oracle.best(), float(weights.sum())
+    best, total = oracle.best(), float(unit_of(bounds))
     V = 10.0 ** rng.uniform(-2, 2) * rng.standard_normal((2, c))
     ((value, _),) = bounds.bounds(np.array([0, 1]), V, ALL)
     assert value * total <= best

@@ -105,6 +105,23 @@ def test_logistic_fits_on_columns_of_any_scale_end_at_the_minimum(seed):
     assert exactly == pytest.approx(best, rel=1e-9)
 
 
+@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_that_are_subnormal_keep_their_digits(seed, classes):
+    rng = np.random.default_rng(seed)
+    X, weights = rng.standard_normal((12, 4)), np.full(12, 10.0 ** rng.uniform(-318, -316))
+    y = 1e150 * (X[:, 0] + 0.3 * rng.standard_normal(12))
+    changes = {"task": "regression"}
+    if classes:
+        changes = {"task": "classification", "class_weight": weights[:2].tolist()}
+        y, weights = y > 0, rng.uniform(1e299, 1e300, 12)
+    about = statement(4, 1, **changes)
+    proof = Proof(about, np.array([0]), 0.0, 0.0, None, None, [Step(Kind.ALL)])
+    fast, exact = (verify(X, y, proof, weights, exact=exact) for exact in (False, True))
+    assert exact.bound * (1 - 1e-9) <= fast.bound <= exact.bound
+    assert exact.objective <= fast.objective <= exact.objective * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize(("loss", "intercept"), [("logistic", 1), ("logistic", 0), ("poisson", 0)])
 def test_scores_whose_squares_vanish_are_not_nothing(loss, intercept, exact):

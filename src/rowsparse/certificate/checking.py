@@ -337,14 +337,13 @@ def bounds_of(table: Table, pool: Index, shares: Array | None) -> LossBounds:
 def in_units(bounds: LossBounds, value: float, *, upwards: bool = False) -> float:
     """A bound in the units of the data; rounded down, or up, within the range of floats.
 
-    ``factor`` holds the share of a bound that rounding leaves, the sum of the weights, and the
-    binary exponent of the unit of the targets.
+    ``factor`` holds the share of a bound that rounding leaves, the unit, and its binary exponent.
     """
     if not upwards and (value <= 0.0 or value == inf):
         return max(float(value), 0.0)
-    trust, weight, exponent = bounds.factor
+    trust, unit, exponent = bounds.factor
     with np.errstate(over="ignore"):
-        scaled = float(np.ldexp(value * weight * (2.0 - trust if upwards else trust), 2 * exponent))
+        scaled = float(np.ldexp(value * unit * (2.0 - trust if upwards else trust), exponent))
     if upwards:
         scaled = max(scaled, _LEAST) if value > 0 else scaled
         return scaled if scaled <= _LARGEST else _LARGEST

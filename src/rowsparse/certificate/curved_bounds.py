@@ -41,7 +41,7 @@ class CurvedBounds(ABC):
     def __init__(self, table: Table, data: Scaled, pool: Index, shares: Array | None) -> None:
         if shares is not None:
             raise does_not_hold(f"it has a diagonal with the {table.statement.loss} loss")
-        self.factor = data.trust, data.weight, 0
+        self.factor = data.trust, data.weight, data.exponent
         self.share, self.c, self.unit = data.share, data.penalty[pool], data.unit[pool]
         self.intercept = table.statement.fit_intercept
         # The size of numbers that the loss adds to predictions.

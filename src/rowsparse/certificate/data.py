@@ -272,8 +272,8 @@ class Scaled:
         By which coefficients of the columns of X are multiplied to make W.
     share : array of shape (n,)
         sigma_i.
-    weight : float
-        The sum of the weights.
+    weight, exponent : float, int
+        The sum of the weights is weight 2^exponent.
     error : float
         The columns of Z are off by at most this, in norm.
     trust : float
@@ -285,6 +285,7 @@ class Scaled:
     unit: Array
     share: Array
     weight: float
+    exponent: int
     error: float
     trust: float
 
@@ -292,7 +293,7 @@ class Scaled:
     def from_table(cls, table: Table) -> Scaled:
         """The columns of a table."""
         statement, (n, d) = table.statement, table.X.shape
-        weights = _weights(table)
+        weights, power = _weights(table)
         weight = float(weights.sum())
         share = weights / weight
         columns = _centred(table.X, share, centre=statement.standardize or statement.fit_intercept)
@@ -309,9 +310,9 @@ class Scaled:
             penalty = np.minimum(np.ldexp(penalty / norm**2, -2 * exponent), _HUGE)
             penalty[penalty < _TINY] = 0.0
         error = float((columns.error / norm)[varies].max(initial=0.0)) + 2.0 * (n + 8) * EPS
-        if columns.is_close or share.min() < _LEAST_SHARE:
+        if columns.is_close or not share.min() >= _LEAST_SHARE:
             error = np.inf
-        return cls(Z, penalty, unit, share, weight, error, 1.0 - 8.0 * error)
+        return cls(Z, penalty, unit, share, weight, power, error, 1.0 - 8.0 * error)
 
     @property
     def constant(self) -> Mask:
@@ -383,15 +384,26 @@ def _clipped(columns: _Centred, share: Array, clip: float) -> _Centred:
     )
 
 
-def _weights(table: Table) -> Array:
-    """Sample weights times class weights."""
+def _weights(table: Table) -> tuple[Array, int]:
+    """Sample weights times class weights, divided by 2^exponent, and that exponent.
+
+    The largest of both are below 1, so that no others are subnormal but those next to nothing.
+    """
+    weights, exponent = _below_one(table.weights)
     per_class = table.class_weight
     if per_class is None:
-        return table.weights
+        return weights, exponent
     if isinstance(per_class, str):
-        counts = table.weights @ table.labels
+        counts = weights @ table.labels
         per_class = counts.sum() / (counts.size * counts)
-    return np.asarray(table.weights * (table.labels @ per_class))
+    per_class, power = _below_one(per_class)
+    return weights * (table.labels @ per_class), exponent + power
+
+
+def _below_one(values: Array) -> tuple[Array, int]:
+    """Values divided by the power of two next above the largest modulus, and its exponent."""
+    exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    return np.ldexp(values, -exponent), exponent
 
 
 def centred_targets(labels: Array, share: Array, *, centre: bool) -> tuple[Array, float, int]:
@@ -399,8 +411,8 @@ def centred_targets(labels: Array, share: Array, *, centre: bool) -> tuple[Array
 
     Targets that are constant become zero.
     """
-    exponent = int(np.frexp(np.abs(labels).max(initial=0.0))[1])
-    columns = _centred(np.ldexp(labels, -exponent), share, centre=centre)
+    scaled, exponent = _below_one(labels)
+    columns = _centred(scaled, share, centre=centre)
     Y = np.ldexp(columns.values, columns.exponent)
     error = np.ldexp(columns.error, columns.exponent)
     if centre:

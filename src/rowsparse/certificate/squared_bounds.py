@@ -41,7 +41,7 @@ class SquaredBounds:
         self.Y, error, exponent = centred_targets(
             table.labels, data.share, centre=table.statement.fit_intercept
         )
-        self.factor = data.trust, data.weight, exponent
+        self.factor = data.trust, data.weight, data.exponent + 2 * exponent
         self.Z, self.c = data.Z[:, pool], data.penalty[pool]
         self.unit = np.ldexp(data.unit[pool], -exponent)
         (n, m), self.n_targets = self.Z.shape, self.Y.shape[1]
