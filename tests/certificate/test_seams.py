@@ -122,6 +122,18 @@ def test_weights_that_are_subnormal_keep_their_digits(seed, classes):
     assert exact.objective <= fast.objective <= exact.objective * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_subnormal_ridge_on_tiny_columns_keeps_its_digits(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((12, 4)) * 1e-160
+    y = X[:, 0] * 1e160 + 0.3 * rng.standard_normal(12)
+    about = statement(4, 1, alpha=float(10.0 ** rng.uniform(-321, -320)), standardize=False)
+    proof = Proof(about, np.array([0]), 0.0, 0.0, None, None, [Step(Kind.ALL)])
+    fast, exact = (verify(X, y, proof, exact=exact) for exact in (False, True))
+    assert exact.bound * (1 - 1e-9) <= fast.bound <= exact.bound
+    assert exact.objective <= fast.objective <= exact.objective * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize(("loss", "intercept"), [("logistic", 1), ("logistic", 0), ("poisson", 0)])
 def test_scores_whose_squares_vanish_are_not_nothing(loss, intercept, exact):

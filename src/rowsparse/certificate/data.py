@@ -293,7 +293,7 @@ class Scaled:
     def from_table(cls, table: Table) -> Scaled:
         """The columns of a table."""
         statement, (n, d) = table.statement, table.X.shape
-        weights, power = _weights(table)
+        weights, exponent = _weights(table)
         weight = float(weights.sum())
         share = weights / weight
         columns = _centred(table.X, share, centre=statement.standardize or statement.fit_intercept)
@@ -306,13 +306,14 @@ class Scaled:
         penalty = np.full(d, float(statement.alpha))
         if not statement.standardize:
             # A smaller penalty lowers every objective: it may be rounded down, not up.
-            exponent = np.where(varies, columns.exponent, 0)
-            penalty = np.minimum(np.ldexp(penalty / norm**2, -2 * exponent), _HUGE)
+            digits, places = np.frexp(penalty)
+            places -= 2 * np.where(varies, columns.exponent, 0)
+            penalty = np.minimum(np.ldexp(digits / norm**2, places), _HUGE)
             penalty[penalty < _TINY] = 0.0
         error = float((columns.error / norm)[varies].max(initial=0.0)) + 2.0 * (n + 8) * EPS
         if columns.is_close or not share.min() >= _LEAST_SHARE:
             error = np.inf
-        return cls(Z, penalty, unit, share, weight, power, error, 1.0 - 8.0 * error)
+        return cls(Z, penalty, unit, share, weight, exponent, error, 1.0 - 8.0 * error)
 
     @property
     def constant(self) -> Mask:
