@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from math import comb, inf
 from os import PathLike
 from typing import Any
@@ -354,29 +355,37 @@ class Checker:
     """The bound that follows from the steps of a proof. Columns and units are those of the pool."""
 
     def __init__(self, table: Table, proof: Proof) -> None:
-        self.steps, self.table, statement = proof.steps, table, table.statement
-        # The columns of the pool, and for each column the one that stands for it; -1 for none.
-        pool = table.allowed
-        stands = np.full(statement.n_features, -1)
-        stands[pool] = pool
-        if table.is_reduced:
-            pool, stands = np.unique(table.kinds[table.kinds >= 0]), table.kinds
-        # The place in the pool of every column, and of what is chosen; -1 for none.
-        self.place = np.full(statement.n_features, -1)
-        self.place[pool] = np.arange(pool.size)
+        self.steps, self.table, about = proof.steps, table, table.statement
+        # For every column the one of the pool that stands for it; -1 for none.
+        stands = np.full(about.n_features, -1)
+        stands[table.allowed] = table.allowed
+        stands = table.kinds if table.is_reduced else stands
+        pool = np.unique(stands[stands >= 0])
+        # The places of columns, and of units, among those of the pool; -1 for none.
+        self.place = self.unit_place = _places(pool, about.n_features)
         self.bounds = bounds_of(table, pool, proof.diagonal)
-        self.grouped = statement.feature_groups is not None
-        if self.grouped:
-            self.first, self.unit_place = self._all_groups(statement)
-            places = self.unit_place
-        else:
-            self.unit_place = self.place
-            places = np.where(stands >= 0, self.place[stands], -1)
-            included = places[np.array(statement.include, dtype=np.intp)]
-            self.first = self._all_choices(statement, included[included >= 0], pool.size)
-        self.pool = pool
+        units, groups, places = pool, None, np.where(stands >= 0, self.place[stands], -1)
+        if about.feature_groups is not None:
+            units = np.setdiff1d(np.arange(about.n_units), about.units_of(about.exclude))
+            self.unit_place = places = _places(units, about.n_units)
+            groups = tuple(self.place[about.feature_groups[g]] for g in units)
+        self.units = units
+        # Included columns that are constant, or copies of other included ones, take a place and add
+        # nothing. Other choices may be filled up with such columns, too: with fewer columns in the
+        # pool than places, all of them are chosen.
+        included = places[np.array(about.units_of(about.include), dtype=np.intp)]
+        chosen = np.unique(included[included >= 0])
+        k = min(about.k - (included.size - chosen.size), units.size)
+        free = np.ones(units.size, dtype=bool)
+        free[chosen] = False
+        self.first = Choices(chosen, free, k - chosen.size, groups)
         if proof.listed is not None:
             self.first = replace(self.first, listing=self._listing(places[proof.listed]))
+
+    @cached_property
+    def kinds(self) -> Index:
+        """A number for each unit, the same for columns that are copies of each other."""
+        return self.table.kinds[self.units]
 
     def _listing(self, rows: Index) -> Listing:
         """The choices listed, as units of the pool; -1 for columns that add nothing."""
@@ -390,12 +399,6 @@ class Checker:
         listed = np.array(kinds, dtype=np.intp).reshape(len(kinds), size)
         return Listing(self.kinds, np.unique(listed, axis=0))
 
-    @property
-    def kinds(self) -> Index:
-        """A number for each unit, the same for columns that are copies of each other."""
-        units = np.arange(self.first.allowed.size)
-        return units if self.grouped else self.table.kinds[self.pool]
-
     def bound(self) -> float:
         """The least of all bounds, in the units of the data."""
         stack, least = [self.first], self.bounds.total if self.first.listing is None else inf
@@ -408,7 +411,7 @@ class Checker:
         if stack:
             raise does_not_hold("it leaves out some choices")
         about = self.table.statement
-        if self.first.listing is not None and not self.grouped:
+        if self.first.listing is not None and about.feature_groups is None:
             # Choices that differ only in columns that add nothing are not known from the pool.
             least = least if len(about.include) + self.first.count == about.k else 0.0
         return in_units(self.bounds, least)
@@ -441,33 +444,6 @@ class Checker:
             raise does_not_hold("it tries more choices than can be tried")
         return self.bounds.every(choices), []
 
-    @staticmethod
-    def _all_choices(statement: Statement, included: Index, m: int) -> Choices:
-        """All choices of the problem, from a pool of m columns; some may be ``included`` twice.
-
-        Included columns that are constant, or copies of other included ones, take a place and add
-        nothing. Other choices may be filled up with such columns, too: with fewer columns in the
-        pool than places, all of them are chosen.
-        """
-        chosen = np.unique(included)
-        k = min(statement.k - (len(statement.include) - chosen.size), m)
-        free = np.ones(m, dtype=bool)
-        free[chosen] = False
-        return Choices(chosen, free, k - chosen.size)
-
-    def _all_groups(self, statement: Statement) -> tuple[Choices, Index]:
-        """All choices of groups, and for each group its place among those of the pool."""
-        assert statement.feature_groups is not None
-        barred = statement.units_of(statement.exclude)
-        units = np.setdiff1d(np.arange(statement.n_units), barred)
-        place = np.full(statement.n_units, -1)
-        place[units] = np.arange(units.size)
-        chosen = place[np.array(statement.units_of(statement.include), dtype=np.intp)]
-        free = np.ones(units.size, dtype=bool)
-        free[chosen] = False
-        groups = tuple(self.place[np.array(statement.feature_groups[g])] for g in units)
-        return Choices(chosen, free, statement.k - chosen.size, groups), place
-
     def _bounds(self, dual: Dual | None, choices: Choices) -> Iterator[tuple[float, Array]]:
         """Bounds of a dual point over some choices, and the q of all columns."""
         nothing = 0.0, np.zeros(self.bounds.c.size)
@@ -482,6 +458,13 @@ class Checker:
         for value, q in self.bounds.bounds(at, V.astype(np.float64), choices):
             # Without a finite bound its q say nothing either.
             yield (value, q) if np.isfinite(value) else nothing
+
+
+def _places(names: Index, size: int) -> Index:
+    """For each of ``size`` columns or groups its place among some names; -1 for others."""
+    place = np.full(size, -1)
+    place[names] = np.arange(names.size)
+    return place
 
 
 def _positions(names: Any, place: Index) -> Index:
