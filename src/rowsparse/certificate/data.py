@@ -20,7 +20,7 @@ weights, scales and ridge. What else rounding does is an error of the columns: s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -375,14 +375,10 @@ def _clipped(columns: _Centred, share: Array, clip: float) -> _Centred:
     reach = np.where(columns.constant, np.inf, clip * columns.norm)
     again = _centred(np.clip(columns.values, -reach, reach), share, centre=True)
     error = columns.error + np.where(columns.constant, 0.0, reach) * (len(share) + 8) * EPS
-    return _Centred(
-        np.ldexp(again.values, again.exponent),
-        columns.exponent,
-        np.ldexp(again.norm, again.exponent),
-        np.ldexp(again.error, again.exponent) + error,
-        columns.constant,
-        columns.is_close,
+    values, norm, more = (
+        np.ldexp(part, again.exponent) for part in (again.values, again.norm, again.error)
     )
+    return replace(columns, values=values, norm=norm, error=error + more)
 
 
 def _weights(table: Table) -> tuple[Array, int]:

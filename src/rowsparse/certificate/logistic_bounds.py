@@ -42,12 +42,6 @@ class LogisticBounds(CurvedBounds):
         P = _probability(self.sign * F)
         return self.sign * P, P * _probability(-self.sign * F)
 
-    def probabilities(self, F: Array) -> Array:
-        """|p - t| of predictions, shifted by an intercept that makes the sums of p those of t."""
-        if self.intercept and F.size:
-            F = F + self._balancing(F)[..., None]
-        return _probability(self.sign * F)
-
     def dual(self, F: Array) -> tuple[Array, Array, Array]:
         """As in :class:`CurvedBounds`; the sign of mixed, that of p - t, does not matter.
 
@@ -55,7 +49,10 @@ class LogisticBounds(CurvedBounds):
         make them exact, would move no p - t by more than that share, and would cost no more than
         it of the entropy, which is concave.
         """
-        residuals = self.probabilities(F)
+        if self.intercept and F.size:
+            F = F + self._balancing(F)[..., None]
+        # |p - t|.
+        residuals = _probability(self.sign * F)
         weighted = self.share * self.sign * residuals
         mixed = np.zeros(F.shape[:-1])
         if self.intercept:

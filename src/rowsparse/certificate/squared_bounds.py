@@ -78,7 +78,7 @@ class SquaredBounds:
             if not lowered.min() > 0:
                 return None
             P.flat[:: m + 1] = 1.0 - lowered - slack
-            if _has_factor(P):
+            if _factor(P) is not None:
                 return np.asarray(lowered * self.norms**2)
         raise does_not_hold("its diagonal is too large")
 
@@ -147,9 +147,8 @@ class SquaredBounds:
         C, F = choices.columns(choices.chosen), np.concatenate(last)
         A = self._products(C, C)
         A.flat[:: C.size + 1] += self.c[C]
-        try:
-            L = np.linalg.cholesky(A)
-        except np.linalg.LinAlgError:
+        L = _factor(A)
+        if L is None:
             return 0.0
         E, fitted = _forward(L, self._products(C, F)), _forward(L, self.B[C])
         B = self.B[F] - E.T @ fitted
@@ -212,21 +211,15 @@ class SquaredBounds:
     def _group_gains(
         self, F: Index, E: Array, B: Array, s: Array, sizes: Index
     ) -> Iterator[tuple[Index, Array]]:
-        """The same for groups of columns F of these sizes: their columns one after the other."""
-        gains, starts = np.zeros(sizes.size), np.cumsum(sizes) - sizes
-        for g, (start, size) in enumerate(zip(starts, sizes, strict=True)):
-            at = slice(start, start + size)
+        """The same for groups of columns F of these sizes."""
+        gains, ends = np.full(sizes.size, np.inf), np.cumsum(sizes)
+        for g, (end, size) in enumerate(zip(ends, sizes, strict=True)):
+            at = slice(end - size, end)
             S = self._products(F[at], F[at]) - E[:, at].T @ E[:, at]
             S.flat[:: size + 1] = s[at]
-            rest = B[at].copy()
-            for i in range(size):
-                if not S[i, i] > 0:
-                    gains[g] = np.inf
-                    break
-                gains[g] += rest[i] @ rest[i] / S[i, i]
-                share = S[i + 1 :, i] / S[i, i]
-                rest[i + 1 :] -= share[:, None] * rest[i]
-                S[i + 1 :, i + 1 :] -= share[:, None] * S[i, i + 1 :]
+            L = _factor(S)
+            if L is not None:
+                gains[g] = (_forward(L, B[at]) ** 2).sum()
         yield np.zeros((1, 0), dtype=np.intp), gains[None]
 
     def _products(self, one: Index, other: Index) -> Array:
@@ -288,13 +281,12 @@ def _inner(A: Array, B: Array) -> float:
     return float(np.einsum("ij,ij->j", A, B).sum())
 
 
-def _has_factor(P: Array) -> bool:
-    """Whether Cholesky's method finds the factor of a positive definite matrix."""
+def _factor(P: Array) -> Array | None:
+    """Cholesky's factor; None of a matrix that is not positive definite."""
     try:
-        np.linalg.cholesky(P)
+        return np.linalg.cholesky(P)
     except np.linalg.LinAlgError:
-        return False
-    return True
+        return None
 
 
 def _forward(L: Array, M: Array) -> Array:
