@@ -105,6 +105,21 @@ def test_logistic_fits_on_columns_of_any_scale_end_at_the_minimum(seed):
     assert exactly == pytest.approx(best, rel=1e-9)
 
 
+@pytest.mark.parametrize("loss", ["poisson", "cox"])
+@pytest.mark.parametrize("seed", range(3))
+def test_other_losses_on_columns_of_any_scale_are_proven_by_their_curvature(seed, loss):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((25, 4))
+    y, task = rng.poisson(np.exp(X[:, 0])).astype(float), "counts"
+    if loss == "cox":
+        y, task = np.column_stack([y > 0, np.exp(X[:, 0]) + rng.random(25)]), "survival"
+    about = statement(4, 2, loss=loss, task=task, alpha=1e-3, standardize=False)
+    proof = Proof(about, np.array([0, 1]), 0.0, 0.0, None, None, [Step(Kind.ALL)])
+    X *= 10.0 ** rng.uniform(12, 15, 4)
+    fast, exact = (verify(X, y, proof, exact=exact) for exact in (False, True))
+    assert exact.bound * (1 - 1e-9) <= fast.bound <= exact.bound
+
+
 @pytest.mark.parametrize("classes", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_weights_that_are_subnormal_keep_their_digits(seed, classes):
