@@ -168,6 +168,15 @@ def test_proofs_from_moments_are_checked_against_the_samples():
     assert streamed.lower_bound_ * (1 - 1e-9) <= checked <= selector.objective_
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_class_labels_that_are_missing_are_refused(exact):
+    y = np.array([0.0, 1.0, np.nan, 1.0])
+    about = statement(2, 1, task="classification")
+    proof = Proof(about, np.array([0]), 0.0, 0.0, None, None, [Step(Kind.ALL)])
+    with pytest.raises(ValueError, match="class labels, none of them missing"):
+        verify(np.eye(4)[:, :2], y, proof, exact=exact)
+
+
 # ------------------------------------------------------------------------------ damaged proofs
 @pytest.mark.parametrize("part", ["dual", "fixed", "out"])
 def test_a_proof_that_counts_a_column_twice_does_not_hold(part):

@@ -151,7 +151,10 @@ def _encoded(y: Array, task: str, d: int) -> Array:
             raise ValueError("y must be one column of at least two classes.")
         if classes.size > max(_MANY_CLASSES, d) and y.size * classes.size > _MOST_LABELS:
             raise ValueError(f"y has {classes.size:,} values: too many for classes.")
-        return np.asarray(y.reshape(-1, 1) == classes, dtype=np.float64)
+        labels = y.reshape(-1, 1) == classes
+        if not labels.any(axis=1).all():
+            raise ValueError("y must hold class labels, none of them missing.")
+        return np.asarray(labels, dtype=np.float64)
     try:
         names = y.dtype.names
         numbers = y if names is None else np.column_stack([y[name] for name in names])
