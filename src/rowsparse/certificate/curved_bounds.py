@@ -28,8 +28,9 @@ from rowsparse.certificate.step_choices import Choices
 _BATCH_ENTRIES = 1 << 18
 # Newton steps, halvings of one of them, and the decrease at which they end, relative to the loss.
 _STEPS, _HALVINGS, _TOL = 200, 40, 1e-13
-# The least length of samples and the least score: squares of smaller lengths would vanish.
-_LEAST_LENGTH, _LEAST_SCORE = 1e-150, float(np.finfo(np.float64).tiny)
+# The least length of samples and the least score: squares of smaller lengths, and of their rounding
+# errors, would vanish.
+_LEAST_LENGTH, _LEAST_SCORE = 1e-130, float(np.finfo(np.float64).tiny)
 
 
 class CurvedBounds(ABC):

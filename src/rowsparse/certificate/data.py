@@ -387,7 +387,7 @@ def _clipped(columns: _Centred, share: Array, clip: float) -> _Centred:
 def _weights(table: Table) -> tuple[Array, int]:
     """Sample weights times class weights, divided by 2^exponent, and that exponent.
 
-    The largest of both are below 1, so that no others are subnormal but those next to nothing.
+    The largest of both are below 1: a weight that is subnormal then is hardly any.
     """
     weights, exponent = _below_one(table.weights)
     per_class = table.class_weight
