@@ -14,9 +14,8 @@ from scipy.stats import binom
 from benchmarks.tables import VERDICT, Table, verdict
 from rowsparse.evaluation.metrics import METRICS
 from rowsparse.workflow.compare import compare
-from rowsparse.workflow.path import find_path
 from rowsparse.workflow.results import Verdict
-from rowsparse.workflow.select import select
+from rowsparse.workflow.select import find_path, select
 from rowsparse.workflow.settings import CompareSettings, PathSettings, SelectSettings, TableSettings
 from rowsparse.workflow.table import Table as Data
 from rowsparse.workflow.table import read_table

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rowsparse.datasets import catalog, dataset_info, list_datasets, store
+from rowsparse.datasets import catalog, dataset_info, fetch, list_datasets
 
 NAMES = [info.name for info in list_datasets()]
 
@@ -24,7 +24,7 @@ def small(n=6, d=4, seed=0):
 def pretend(monkeypatch, X, y, **changes):
     """Let the catalogue describe X and y under the name of a downloadable set."""
     info = dataset_info(DOWNLOADED)
-    changes = {"dtype": str(X.dtype), "sha256": store.fingerprint(X, y, str(X.dtype))} | changes
+    changes = {"dtype": str(X.dtype), "sha256": fetch.fingerprint(X, y, str(X.dtype))} | changes
     described = replace(
         info, n_samples=X.shape[0], n_features=X.shape[1], class_sizes=(3, 3), **changes
     )

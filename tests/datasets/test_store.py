@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rowsparse.datasets import CorruptDataError, dataset_info, load, store
+from rowsparse.datasets import CorruptDataError, dataset_info, fetch, load
 
 from .cases import DOWNLOADED, one_sentence, small
 
@@ -88,7 +88,7 @@ def test_images_stand_upright_in_either_order():
     for order in "CF":
         X = np.stack([image.ravel(order=order), 10 + image.ravel(order=order)])
         y = np.array([0, 1])
-        data = store.Dataset(X, y, "x", "classification", info=replace(info, image_order=order))
+        data = fetch.Dataset(X, y, "x", "classification", info=replace(info, image_order=order))
         np.testing.assert_array_equal(data.images, [image, 10 + image])
 
 
@@ -96,16 +96,16 @@ def test_images_of_what_has_none_are_refused():
     X, y = small()
     for info in (None, dataset_info("glioma")):
         with pytest.raises(ValueError, match="x: the features are not known to be pixels"):
-            store.Dataset(X, y, "x", "classification", info=info).images
+            fetch.Dataset(X, y, "x", "classification", info=info).images
 
 
 def test_the_fingerprint_depends_on_values_and_shapes_alone():
     X, y = small()
-    same = store.fingerprint(np.asfortranarray(X.astype(float)), y.astype(np.int64), "float32")
-    assert same == store.fingerprint(X, y, "float32")
+    same = fetch.fingerprint(np.asfortranarray(X.astype(float)), y.astype(np.int64), "float32")
+    assert same == fetch.fingerprint(X, y, "float32")
     other = X.copy()
     other[0, 0] += 1e-6
     for changed in ((other, y), (X, 1 - y), (X.reshape(3, 8), y), (X[:, ::-1], y)):
-        assert store.fingerprint(*changed, "float32") != same
+        assert fetch.fingerprint(*changed, "float32") != same
     by_hand = hashlib.sha256(b"(1, 2)" + bytes([1, 2]) + b"(1,)" + bytes([3, 0])).hexdigest()
-    assert store.fingerprint(np.array([[1, 2]]), np.array([3]), "uint8") == by_hand
+    assert fetch.fingerprint(np.array([[1, 2]]), np.array([3]), "uint8") == by_hand

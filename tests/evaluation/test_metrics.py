@@ -14,7 +14,9 @@ from sklearn.svm import SVC
 from rowsparse.evaluation.metrics import (
     METRICS,
     NEEDS_VALUES,
+    Predictions,
     is_better_low,
+    predict,
     prediction_score,
     prediction_scores,
     redundancy,
@@ -22,7 +24,6 @@ from rowsparse.evaluation.metrics import (
     residue,
     score_by_chance,
 )
-from rowsparse.evaluation.predictions import Predictions, predict
 
 
 @pytest.fixture

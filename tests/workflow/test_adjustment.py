@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 
 from rowsparse import NearOptimal, TopK
 from rowsparse.workflow.compare import compare
-from rowsparse.workflow.path import find_path
+from rowsparse.workflow.select import find_path
 from rowsparse.workflow.settings import CompareSettings, PathSettings
 from rowsparse.workflow.table import Table
 

@@ -21,7 +21,7 @@ from rowsparse import TopK
 from rowsparse.workflow.compare import compare
 from rowsparse.workflow.cross_validation import judges
 from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.path import find_path
+from rowsparse.workflow.select import find_path
 from rowsparse.workflow.settings import CompareSettings, PathSettings
 from rowsparse.workflow.table import Table
 

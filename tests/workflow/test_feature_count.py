@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from rowsparse.workflow.cross_validation import counts_by_other_folds, score_curve
-from rowsparse.workflow.path import find_path
 from rowsparse.workflow.plan import make_plan
+from rowsparse.workflow.select import find_path
 from rowsparse.workflow.settings import MethodSettings, PathSettings
 from rowsparse.workflow.table import Table
 

@@ -18,8 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from rowsparse import TopK
-from rowsparse.workflow.fit_model import linear_model, selector_model
-from rowsparse.workflow.model import SavedModel
+from rowsparse.workflow.model import SavedModel, linear_model, selector_model
 from rowsparse.workflow.select import select
 from rowsparse.workflow.settings import SelectSettings, TableSettings
 from rowsparse.workflow.table import read_table

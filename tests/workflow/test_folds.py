@@ -12,7 +12,7 @@ import pytest
 from rowsparse.workflow.compare import compare
 from rowsparse.workflow.cross_validation import fold_notes, table_folds
 from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.path import find_path
+from rowsparse.workflow.select import find_path
 from rowsparse.workflow.settings import (
     CompareSettings,
     EvaluationSettings,

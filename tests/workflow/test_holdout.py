@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, log_loss, r2_score, roc_auc_score
 
-from rowsparse.workflow.holdout import score_holdout
 from rowsparse.workflow.loading import open_table
 from rowsparse.workflow.messages import InputError
+from rowsparse.workflow.model import score_holdout
 from rowsparse.workflow.table import Table
 
 from .planted import selected

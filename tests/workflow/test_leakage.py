@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from rowsparse.workflow.compare import compare
 from rowsparse.workflow.leakage import Leaks, find_leaks
-from rowsparse.workflow.path import find_path
 from rowsparse.workflow.plan import make_plan
+from rowsparse.workflow.select import find_path
 from rowsparse.workflow.settings import (
     CompareSettings,
     MethodSettings,

@@ -12,9 +12,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rowsparse.evaluation.predictions import predict
-from rowsparse.workflow.fit_model import linear_model
-from rowsparse.workflow.model import LinearModel
+from rowsparse.evaluation.metrics import predict
+from rowsparse.workflow.model import LinearModel, linear_model
 
 X, y = load_iris(return_X_y=True)
 Z = StandardScaler().fit_transform(X)

@@ -15,10 +15,9 @@ from sklearn.preprocessing import StandardScaler
 
 from rowsparse import TopK
 from rowsparse.workflow.compare import compare
-from rowsparse.workflow.holdout import score_holdout
 from rowsparse.workflow.loading import open_table
-from rowsparse.workflow.model import SavedModel
-from rowsparse.workflow.path import find_path
+from rowsparse.workflow.model import SavedModel, score_holdout
+from rowsparse.workflow.select import find_path
 from rowsparse.workflow.settings import CompareSettings, PathSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.writing import write_selection
@@ -102,7 +101,7 @@ def test_each_of_several_numbers_has_its_errors(tmp_path: Path) -> None:
 
 def test_many_samples_are_thinned_for_the_figure_alone(numbers: Table, monkeypatch: object) -> None:
     whole = selected(numbers, 3, cv=3, stability=0).number_scores[0]
-    monkeypatch.setattr("rowsparse.workflow.held_out._MOST_POINTS", 10)
+    monkeypatch.setattr("rowsparse.workflow.cross_validation._MOST_POINTS", 10)
     thinned = selected(numbers, 3, cv=3, stability=0).number_scores[0]
     assert (len(whole.observed), len(thinned.observed)) == (N, 10)
     assert (thinned.rmse, thinned.guess_rmse) == (whole.rmse, whole.guess_rmse)

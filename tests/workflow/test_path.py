@@ -9,7 +9,7 @@ import pytest
 
 from rowsparse import topk_path
 from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.path import find_path
+from rowsparse.workflow.select import find_path
 from rowsparse.workflow.settings import PathSettings
 from rowsparse.workflow.table import Table
 

@@ -16,13 +16,12 @@ from rowsparse.evaluation.survival import log_rank, martingale_residuals
 from rowsparse.report import words
 from rowsparse.workflow.compare import compare
 from rowsparse.workflow.cross_validation import table_folds
-from rowsparse.workflow.holdout import score_holdout
 from rowsparse.workflow.leakage import find_leaks
 from rowsparse.workflow.loading import open_table
 from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.model import SavedModel
-from rowsparse.workflow.path import find_path
+from rowsparse.workflow.model import SavedModel, score_holdout
 from rowsparse.workflow.plan import make_plan
+from rowsparse.workflow.select import find_path
 from rowsparse.workflow.settings import (
     CompareSettings,
     EvaluationSettings,

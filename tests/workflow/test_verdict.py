@@ -12,10 +12,16 @@ from scipy.stats import t as student_t
 
 from rowsparse.evaluation.metrics import METRICS
 from rowsparse.workflow.compare import compare
-from rowsparse.workflow.cross_validation import cross_validate, imbalance_note, table_folds
-from rowsparse.workflow.held_out import GUESS, guess, judged
-from rowsparse.workflow.path import find_path
+from rowsparse.workflow.cross_validation import (
+    GUESS,
+    cross_validate,
+    guess,
+    imbalance_note,
+    judged,
+    table_folds,
+)
 from rowsparse.workflow.plan import make_plan
+from rowsparse.workflow.select import find_path
 from rowsparse.workflow.settings import (
     CompareSettings,
     EvaluationSettings,

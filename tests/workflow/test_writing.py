@@ -13,7 +13,7 @@ import pytest
 from rowsparse.workflow.compare import compare
 from rowsparse.workflow.loading import open_table
 from rowsparse.workflow.model import SavedModel
-from rowsparse.workflow.path import find_path
+from rowsparse.workflow.select import find_path
 from rowsparse.workflow.settings import CompareSettings, PathSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.writing import (

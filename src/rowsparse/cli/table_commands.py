@@ -22,14 +22,12 @@ from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
 from rowsparse.workflow import writing
 from rowsparse.workflow.cells import required
 from rowsparse.workflow.compare import compare
-from rowsparse.workflow.holdout import check_targets, score_holdout
 from rowsparse.workflow.loading import Loaded, checksum, open_table
 from rowsparse.workflow.messages import InputError, setting, shown
-from rowsparse.workflow.model import SavedModel
-from rowsparse.workflow.path import find_path
+from rowsparse.workflow.model import SavedModel, check_targets, score_holdout
 from rowsparse.workflow.proof_files import check_proof, write_proof
 from rowsparse.workflow.result_folder import check_folder, result_folder
-from rowsparse.workflow.select import select
+from rowsparse.workflow.select import find_path, select
 from rowsparse.workflow.settings import TableSettings
 from rowsparse.workflow.streaming import select_streamed, should_stream
 from rowsparse.workflow.table import Table, read_table

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rowsparse.datasets.catalog import DatasetInfo, dataset_info, list_datasets
-    from rowsparse.datasets.fetch import load
+    from rowsparse.datasets.fetch import CorruptDataError, Dataset, MissingDataError, load
     from rowsparse.datasets.generate import make_row_sparse
-    from rowsparse.datasets.store import CorruptDataError, Dataset, MissingDataError
 
 __all__ = [
     "CorruptDataError",
@@ -26,10 +25,10 @@ __all__ = [
 ]
 
 _HOME = {
-    "CorruptDataError": "store",
-    "Dataset": "store",
+    "CorruptDataError": "fetch",
+    "Dataset": "fetch",
     "DatasetInfo": "catalog",
-    "MissingDataError": "store",
+    "MissingDataError": "fetch",
     "dataset_info": "catalog",
     "list_datasets": "catalog",
     "load": "fetch",

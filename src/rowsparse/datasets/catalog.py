@@ -52,7 +52,7 @@ class DatasetInfo:
     citation : str
         The work that the data come from.
     sha256 : str
-        Of the values of X and y, see :func:`rowsparse.datasets.store.fingerprint`.
+        Of the values of X and y, see :func:`rowsparse.datasets.fetch.fingerprint`.
     papers : tuple of str
         Those of the papers here that use it, by first author and year.
     differs : str

@@ -15,12 +15,13 @@ from sklearn.preprocessing import StandardScaler
 from rowsparse._arrays import Index
 from rowsparse.evaluation.metrics import (
     METRICS,
+    Predictions,
+    predict,
     prediction_scores,
     redundancy,
     refitted_objective,
     score_by_chance,
 )
-from rowsparse.evaluation.predictions import Predictions, predict
 from rowsparse.evaluation.supports import Selection
 
 __all__ = ["Fold", "Record", "failed_records"]

@@ -15,17 +15,18 @@ from rowsparse.evaluation.folds import Fold, failed_records
 from rowsparse.evaluation.metrics import is_better_low
 from rowsparse.selectors.base.shared_parameters import task_taken
 from rowsparse.workflow.cross_validation import (
+    SHUFFLED,
     Validation,
     cross_validate,
     fold_notes,
     imbalance_note,
+    judged,
     judges,
     other_folds,
     score_metric,
     select_in_fold,
     table_folds,
 )
-from rowsparse.workflow.held_out import SHUFFLED, judged
 from rowsparse.workflow.leakage import find_leaks
 from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.methods import find_method, list_methods

@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 import json
+import math
+import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.linear_model import PoissonRegressor
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
-from rowsparse._arrays import Array
+from rowsparse._arrays import Array, Index
 from rowsparse._text import counted
-from rowsparse.evaluation.predictions import Predictions
+from rowsparse.evaluation.metrics import METRICS, Predictions, prediction_score
 from rowsparse.targets import NUMERIC_TASKS
 from rowsparse.workflow.cells import SAMPLE
 from rowsparse.workflow.columns import Column, as_numbers
+from rowsparse.workflow.cross_validation import judges
 from rowsparse.workflow.loading import Loaded, check_is_file, open_table
 from rowsparse.workflow.messages import InputError, quoted, shown
+from rowsparse.workflow.results import HoldoutScore
 from rowsparse.workflow.settings import ReadingSettings
+from rowsparse.workflow.table import Table
+from rowsparse.workflow.target_columns import complete_target, read_survival
 
-__all__ = ["MODEL_FILE", "LinearModel", "SavedFeature", "SavedModel"]
+__all__ = [
+    "MODEL_FILE",
+    "LinearModel",
+    "SavedFeature",
+    "SavedModel",
+    "check_targets",
+    "fit_model",
+    "linear_model",
+    "score_holdout",
+    "selector_model",
+]
 
 
 _RULES = ("sign", "largest", "pairs", "labels", "values", "rates")
@@ -77,7 +100,7 @@ class LinearModel:
     def class_values(self, Z: Array, n_classes: int) -> Array:
         """A value for each class or label.
 
-        The form is that of :class:`~rowsparse.evaluation.predictions.Predictions`.
+        The form is that of :class:`~rowsparse.evaluation.metrics.Predictions`.
 
         Of pairs, these are the votes for each class, and less than half a vote for how clear the
         pairs with it are, as in scikit-learn.
@@ -356,3 +379,219 @@ def _tuple(value: Any) -> Any:
 
 def _start(source: str) -> str:
     return source[:1].upper() + source[1:] if source.startswith("the ") else shown(source)
+
+
+# ---------------------------------------------------------------------------- fitted to all samples
+def fit_model(
+    table: Table, selector: Any, order: Index, method: str, metric: str | None = None
+) -> SavedModel:
+    """Fit the linear model of the cross-validation to all samples of a table.
+
+    Parameters
+    ----------
+    table : Table
+    selector : object
+        Fitted to the table.
+    order : array of int
+        The selected features, strongest first.
+    method : str
+        Name of the selector.
+    metric : str, optional
+        The score of the cross-validation, which decides on its model.
+    """
+    X = _dense(table.X, order)
+    name, judge = next(iter(judges(table, metric).items()))
+    scaler, judge = StandardScaler().fit(X), clone(judge)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        judge.fit(scaler.transform(X), table.y)
+    origins = {int(j): table.origin(int(j)) for j in order}
+    features = tuple(
+        SavedFeature(
+            name=table.names[j],
+            column=origin,
+            value=table.names[j].removeprefix(f"{origin}=") if j in table.made_from else None,
+            mean=float(mean),
+            scale=float(scale),
+        )
+        for (j, origin), mean, scale in zip(
+            origins.items(), scaler.mean_, scaler.scale_, strict=True
+        )
+    )
+    return SavedModel(
+        method=method,
+        task=table.task,
+        targets=table.target.names,
+        classes=_classes(table, judge) if table.task == "classification" else (),
+        guess=_guess(table),
+        identifiers=table.identifiers,
+        columns=tuple(map(table.column, dict.fromkeys(origins.values()))),
+        features=features,
+        judge=linear_model(name, judge),
+        selector=selector_model(method, selector, order, table.task),
+        event=str(table.target.values[0]) if table.task == "survival" else None,
+        na_values=table.reading.na_values,
+    )
+
+
+def _classes(table: Table, judge: Any) -> tuple[Any, ...]:
+    """The classes as they are in the file."""
+    return table.target.values or tuple(judge.classes_.tolist())
+
+
+def _dense(X: Any, columns: Index) -> Array:
+    part = X[:, columns]
+    return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
+
+
+def _guess(table: Table) -> tuple[float, ...]:
+    if table.task == "classification":
+        return (float(np.argmax(table.target.counts)),)
+    if table.task == "survival":
+        return (0.0,)
+    means = np.atleast_1d(table.y.mean(axis=0))
+    return tuple((means > 0.5).astype(float) if table.task == "multilabel" else means.tolist())
+
+
+def linear_model(name: str, judge: Any) -> LinearModel:
+    """What a fitted linear classifier or regressor of scikit-learn computes."""
+    if isinstance(judge, OneVsRestClassifier):
+        width = judge.n_features_in_
+        rows = [_label_row(one, width) for one in judge.estimators_]
+        coef, intercept = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+        return LinearModel(name, "labels", coef, intercept)
+    coef, intercept = np.atleast_2d(judge.coef_), np.atleast_1d(judge.intercept_)
+    if not hasattr(judge, "classes_"):
+        rule = "rates" if isinstance(judge, PoissonRegressor) else "values"
+    elif len(judge.classes_) == 2:
+        rule = "sign"
+    else:
+        rule = "pairs" if isinstance(judge, SVC) else "largest"
+    return LinearModel(name, rule, np.asarray(coef), np.asarray(intercept))
+
+
+def _label_row(one: Any, width: int) -> tuple[Array, float]:
+    """Coefficients and intercept for one label."""
+    if hasattr(one, "coef_"):
+        return np.ravel(one.coef_), float(one.intercept_[0])
+    # A label that is the same in all samples is always predicted so.
+    return np.zeros(width), 1.0 if one.predict(np.zeros((1, width)))[0] else -1.0
+
+
+def selector_model(method: str, selector: Any, order: Index, task: str) -> LinearModel | None:
+    """The own coefficients of a selector, and how they predict; None if it has none."""
+    coef, intercept = getattr(selector, "coef_", None), getattr(selector, "intercept_", None)
+    if coef is None or intercept is None or np.ndim(coef) > 2:
+        return None
+    if hasattr(selector, "clip_limits_"):
+        return None  # its coefficients are of columns within limits
+    rows = np.atleast_2d(coef)
+    offsets = np.atleast_1d(intercept)
+    if rows.shape[1] <= order.max() or offsets.shape != (len(rows),):
+        return None
+    rule = "rates" if getattr(selector, "loss_", None) == "poisson" else "values"
+    if task == "classification" and len(rows) == 1:
+        rule = "sign"
+    elif getattr(selector, "loss_", None) == "logistic":
+        rule = "labels" if task == "multilabel" else "largest"
+    return LinearModel(method, rule, np.asarray(rows[:, order]), np.asarray(offsets))
+
+
+# -------------------------------------------------------------------------- scored on another table
+def check_targets(
+    table: Loaded, targets: tuple[str, ...], classes: Sequence[str] | None = None
+) -> None:
+    """Refuse a table without the targets, with missing values in them, or with other classes.
+
+    A class that is new counts as wrong where others are known, unless it is a known one that is
+    spelt otherwise.
+    """
+    absent = [name for name in targets if name not in set(table.target_names)]
+    if absent:
+        raise InputError(
+            f"{shown(table.source)} has no column {quoted(absent)}, the target: there is nothing "
+            "to compare predictions with."
+        )
+    if not table.n_rows:
+        raise InputError(f"{shown(table.source)} has no row with a value of {quoted(targets)}.")
+    columns = [complete_target(name, table.target_values(name)) for name in targets]
+    if classes is None:
+        return
+    found = np.unique(columns[0].astype(str)).tolist()
+    unknown = [name for name in found if name not in classes]
+    alike = {*map(_spelling, unknown)} & {*map(_spelling, classes)}
+    if unknown and (alike or len(unknown) == len(found)):
+        raise InputError(
+            f"The target {shown(targets[0])} in {shown(table.source)} holds the classes "
+            f"{quoted(unknown)}, and those of the model are {quoted(classes)}: spell them alike."
+        )
+
+
+def _spelling(name: str) -> str:
+    """What is left of a name without case, blanks and marks."""
+    return "".join(character for character in name.casefold() if character.isalnum())
+
+
+def score_holdout(model: SavedModel, table: Loaded, metric: str | None = None) -> HoldoutScore:
+    """Predict a table with a model, and compare with its targets.
+
+    Parameters
+    ----------
+    model : SavedModel
+    table : Loaded
+        See :func:`rowsparse.workflow.loading.open_table`.
+    metric : str, optional
+        What the score is; the first metric of the task by default.
+    """
+    is_classes = model.task == "classification"
+    check_targets(table, model.targets, _names(model).tolist() if is_classes else None)
+    truth, said, guess = _targets(model, table), model.predictions(table), _guesses(model, table)
+    if is_classes:
+        # As text, so that a class that the model has never seen counts as wrong.
+        truth, answers, classes = truth.astype(str), said.answers.astype(str), _names(model)
+        said = replace(said, answers=answers, classes=classes)
+    metric = metric or METRICS[model.task][0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a single sample, R² is not defined
+        every = {
+            name: prediction_score(name, model.task, truth, said) for name in METRICS[model.task]
+        }
+        chance = prediction_score(metric, model.task, truth, guess)
+    return HoldoutScore(
+        source=table.source,
+        n_samples=table.n_rows,
+        metric=metric,
+        score=every[metric],
+        chance=chance,
+        scores={name: value for name, value in every.items() if math.isfinite(value)},
+    )
+
+
+def _targets(model: SavedModel, table: Loaded) -> NDArray[Any]:
+    if model.task == "survival":
+        cells = {name: table.target_values(name) for name in model.targets}
+        return read_survival(cells, model.event, needs_event=False).y
+    columns = [complete_target(name, table.target_values(name)) for name in model.targets]
+    if model.task == "classification":
+        return columns[0]
+    numbers = [
+        as_numbers(name, column) for name, column in zip(model.targets, columns, strict=True)
+    ]
+    y = np.column_stack(numbers)
+    if model.task == "multilabel" and not np.isin(y, (0.0, 1.0)).all():
+        raise InputError(f"The labels {quoted(model.targets)} must be 0 or 1.")
+    return y if y.shape[1] > 1 else y[:, 0]
+
+
+def _names(model: SavedModel) -> NDArray[Any]:
+    return np.array(model.classes).astype(str)
+
+
+def _guesses(model: SavedModel, table: Loaded) -> Predictions:
+    """What one would predict without features; all values of a class or label are the same."""
+    if model.task == "classification":
+        names = _names(model)
+        values = np.zeros((table.n_rows, names.size))
+        return Predictions(np.full(table.n_rows, names[int(model.guess[0])]), values, names)
+    rows = np.tile(model.guess, (table.n_rows, 1))
+    return Predictions(rows if rows.shape[1] > 1 else rows[:, 0], np.zeros(rows.shape))

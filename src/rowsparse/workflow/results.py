@@ -457,7 +457,7 @@ class ComparisonResult:
 
 @dataclass(frozen=True)
 class PathResult:
-    """Result of :func:`rowsparse.workflow.path.find_path`: the support for every k.
+    """Result of :func:`rowsparse.workflow.select.find_path`: the support for every k.
 
     ``verdict`` is on the k that the curve suggests.
     """

@@ -18,20 +18,19 @@ from rowsparse.design import ColumnScaling, make_design
 from rowsparse.evaluation.supports import strongest_first
 from rowsparse.plotting.correlation_display import closest_left_out, correlations_with
 from rowsparse.plotting.near_optimal_display import indispensable_first
-from rowsparse.selectors import NearOptimal, StabilitySelection, stability
+from rowsparse.selectors import NearOptimal, StabilitySelection, stability, topk_path
 from rowsparse.targets import NUMERIC_TASKS, encode_targets
 from rowsparse.workflow.cross_validation import (
+    Splits,
     cross_validate,
     fold_notes,
     imbalance_note,
     score_metric,
     table_folds,
 )
-from rowsparse.workflow.fit_model import fit_model
-from rowsparse.workflow.held_out import Splits
 from rowsparse.workflow.leakage import Leaks, find_leaks
 from rowsparse.workflow.messages import InputError, one_line, setting, shown
-from rowsparse.workflow.model import SavedModel
+from rowsparse.workflow.model import SavedModel, fit_model
 from rowsparse.workflow.plan import Plan, make_plan
 from rowsparse.workflow.results import (
     Alternatives,
@@ -39,6 +38,7 @@ from rowsparse.workflow.results import (
     CloseFeature,
     Distribution,
     ListedFeature,
+    PathResult,
     ProgressPoint,
     RankedFeature,
     SelectionResult,
@@ -53,11 +53,11 @@ from rowsparse.workflow.run_log import (
     thread_count,
     versions,
 )
-from rowsparse.workflow.settings import SelectSettings
+from rowsparse.workflow.settings import MethodSettings, PathSettings, SelectSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.univariate import UnivariateTests, univariate
 
-__all__ = ["correlations", "distributions", "ranked", "select", "units_of"]
+__all__ = ["correlations", "distributions", "find_path", "ranked", "select", "units_of"]
 
 
 # Default number of subsamples for the selection frequencies: of a table, and of a large one.
@@ -529,3 +529,91 @@ def distributions(table: Table, order: Index) -> tuple[Distribution, ...]:
         )
         for i, j in enumerate(shown.tolist())
     )
+
+
+# --------------------------------------------------------------------- for every number of features
+# Parameters of TopK that topk_path has too.
+_PATH_PARAMETERS = (
+    "loss",
+    "alpha",
+    "clip",
+    "include",
+    "exclude",
+    "feature_groups",
+    "task",
+    "random_state",
+)
+
+
+def find_path(
+    table: Table, settings: PathSettings | None = None, *, progress: ProgressCallback = silent
+) -> PathResult:
+    """The support of TopK for every k, with objective and cross-validated score.
+
+    Parameters
+    ----------
+    table : Table
+        See :func:`rowsparse.workflow.table.read_table`.
+    settings : PathSettings, optional
+        The largest k, columns that must or must not be selected, folds.
+    progress : callable
+        See :class:`rowsparse.workflow.run_log.ProgressCallback`.
+
+    Returns
+    -------
+    PathResult
+    """
+    settings = settings or PathSettings()
+    timer = StepTimer()
+    plan = make_plan(table, settings.as_kind(MethodSettings), settings.seed)
+    splits = table_folds(table, settings)
+    metric = score_metric(table, splits, settings.metric)
+    ks = plan.counts_up_to(settings.k_max)
+    progress(f"The best features for every k up to {ks[-1]}")
+    options = {name: plan.params[name] for name in _PATH_PARAMETERS if name in plan.params}
+    with timer.step("path"), collect_warnings() as found, one_blas_thread(not table.is_large):
+        path = topk_path(table.X, table.y, plan.n_asked(ks[-1]), **options)
+    with timer.step("validate"), one_blas_thread(not table.is_large):
+        validation = cross_validate(
+            plan,
+            ks,
+            splits,
+            metric=metric,
+            with_all=False,
+            n_jobs=settings.n_jobs,
+            progress=progress,
+        )
+    imbalance = imbalance_note(table, metric, settings.metric)
+    leaks = find_leaks(plan)
+    # The path begins with the columns that are in every model alone.
+    found_ks = path.ks - plan.n_adjusted
+    first = int(np.searchsorted(found_ks, 1))
+    beside = plan.units_among(plan.adjusted)
+    names = list(table.names)
+    for name, part in table.groups.items():
+        names[int(part.min())] = name
+    return PathResult(
+        data=replace(
+            plan.summary(),
+            notes=(*plan.table.notes, *fold_notes(table, settings)),
+            leaks=leaks.names,
+        ),
+        ks=tuple(found_ks[first:].tolist()),
+        supports=tuple(
+            np.setdiff1d(table.unit_of[support], beside) for support in path.supports[first:]
+        ),
+        names=tuple(names),
+        objectives=tuple(path.objectives[first:].tolist()),
+        curve=validation.curve(),
+        settings=recorded(settings, {**_effective(plan), "task": table.task}),
+        versions=versions(),
+        seconds=timer.seconds,
+        warnings=(*leaks.sentences(), *found.sentences, *([imbalance] if imbalance else [])),
+        verdict=validation.held_out().verdict(),
+    )
+
+
+def _effective(plan: Plan) -> dict[str, Any]:
+    """The loss and the ridge that take effect."""
+    parameters = plan.parameters()
+    return {name: parameters[name] for name in ("loss", "alpha")}

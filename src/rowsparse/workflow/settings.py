@@ -403,7 +403,7 @@ class CompareSettings(_Adjusted, _Loss, EvaluationSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class PathSettings(_UpTo, _Choice, EvaluationSettings):
-    """Settings of :func:`rowsparse.workflow.path.find_path`."""
+    """Settings of :func:`rowsparse.workflow.select.find_path`."""
 
     def __post_init__(self) -> None:
         from rowsparse.selectors.topk.loss_defaults import PATH_LOSSES
