@@ -25,6 +25,12 @@ Mask: TypeAlias = NDArray[np.bool_]
 _PINNED_BYTES = 1 << 23
 
 
+def dense_columns(X: Any, columns: Any) -> Array:
+    """Some columns of a matrix, dense or sparse, as a dense array of double precision."""
+    part = X[:, columns]
+    return np.asarray(part.toarray() if hasattr(part, "toarray") else part, dtype=np.float64)
+
+
 def on_device(array: Any) -> bool:
     """Whether to work on an array by its own namespace: NumPy cannot read it in place.
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rowsparse._arrays import Index
+from rowsparse._arrays import Index, dense_columns
 from rowsparse.evaluation.metrics import (
     METRICS,
     Predictions,
@@ -100,8 +100,7 @@ class Fold:
 
     def of_columns(self, columns: Any, *, scaled: bool = False) -> Self:
         """The fold with some columns alone; ``scaled`` standardises them by all samples."""
-        part = self.X[:, columns]
-        part = np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
+        part = dense_columns(self.X, columns)
         part = StandardScaler().fit_transform(part) if scaled else part
         return replace(self, X=part, is_scaled=scaled)
 

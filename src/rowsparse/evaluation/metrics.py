@@ -18,7 +18,7 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, dense_columns
 from rowsparse._validation import check_choice
 from rowsparse.evaluation.survival import has_pairs
 from rowsparse.selectors.topk.risk_scores import concordance
@@ -372,9 +372,7 @@ def redundancy(X: Any, support: Any, *, kind: str = "absolute") -> float:
 
 def _standardized_selection(X: Any, support: Any) -> Array:
     """The selected columns, dense, with mean 0 and standard deviation 1 (0 for constant ones)."""
-    columns = np.asarray(support)
-    part = X[:, columns].toarray() if sp.issparse(X) else np.asarray(X)[:, columns]
-    Z = np.asarray(part, dtype=np.float64)
+    Z = dense_columns(X if sp.issparse(X) else np.asarray(X), np.asarray(support))
     Z = Z - Z.mean(axis=0)
     spread = Z.std(axis=0)
     return Z / np.where(spread > 0, spread, np.inf)

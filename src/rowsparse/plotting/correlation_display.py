@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, dense_columns
 from rowsparse._validation import check_number
 from rowsparse.design import ColumnScaling, make_design
 from rowsparse.evaluation.supports import strongest_first
@@ -192,9 +192,7 @@ def correlations_with(X: Any, columns: Index, units: ColumnScaling | None = None
     """
     if units is None:
         units = make_design(X, center=True, scale=True)[1]
-    part = X[:, columns]
-    part = np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
-    Z = (part - units.mean[columns]) * units.inv_scale[columns]
+    Z = (dense_columns(X, columns) - units.mean[columns]) * units.inv_scale[columns]
     # Z is centred, so that X need not be.
     products = np.asarray((X.T @ Z).T if sp.issparse(X) else Z.T @ X)
     return np.clip(products * units.inv_scale / Z.shape[0], -1.0, 1.0)

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import lgamma, log
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.stats import rankdata
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, dense_columns
 from rowsparse.targets import NUMERIC_TASKS
 from rowsparse.workflow.messages import quoted, setting, shown
 from rowsparse.workflow.plan import Plan
-from rowsparse.workflow.table import Table
+from rowsparse.workflow.table import Table, column_blocks
 
 __all__ = ["Leaks", "find_leaks"]
 
 # A column knows the target if it alone predicts it with this accuracy, or correlation.
 _PERFECT = 0.999
-# A column follows the order of the rows if its ranks have this correlation with it.
+# A column follows the order of the rows if it or its ranks have this correlation with it.
 _IN_ORDER = 0.98
+# Correlation in some rows from which on all rows are looked at.
+_WORTH_A_LOOK = 0.97
 # Number of rows by which columns are picked for a closer look, and the least number of rows of a
 # table that is looked at.
 _SAMPLE, _LEAST_ROWS = 200, 20
-# Numbers that are sorted at once.
-_BLOCK = 2_000_000
 # So few rows for each different value, and a column is not of categories.
 _ROWS_PER_VALUE = 5
 # How many such columns chance alone may give, and the logarithm of the chance of a single one.
@@ -94,24 +92,18 @@ def find_leaks(plan: Plan) -> Leaks:
     predicting: set[str] = set()
     for target, is_number in goals:
         code = np.unique(target, return_inverse=True)[1]
-        if is_number:
-            found = [
-                j
-                for j in _alike(X, columns, target, rows)
-                if max(f(_column(X, j), target) for f in (_correlation, _rank_correlation))
-                >= _PERFECT
-            ]
-        else:
-            found = _classes(X, columns, code, rows)
+        found = (
+            _in_line(X, columns, target, rows, _PERFECT)
+            if is_number
+            else _classes(X, columns, code, rows)
+        )
         predicting |= {*_categories(plan, code), *(table.origin(j) for j in found)}
     in_order: set[str] = set()
     if _is_sorted(goals):
-        position = np.arange(n, dtype=np.float64)
         in_order = {
             table.origin(j)
-            for j in _alike(X, columns, position, rows)
+            for j in _in_line(X, columns, np.arange(n), rows, _IN_ORDER)
             if np.unique(_column(X, j)).size > 0.9 * n
-            and _rank_correlation(_column(X, j), position) >= _IN_ORDER
         } - predicting
     origins = dict.fromkeys(table.origin(int(j)) for j in columns)
     return Leaks(
@@ -131,7 +123,7 @@ def _goals(table: Table) -> list[tuple[Array, bool]]:
 
 def _is_grouping(table: Table, name: str) -> bool:
     """Whether a column has several rows for each of many values, more than there are classes."""
-    if name in table.groups or name in table.made_from.values():
+    if name in table.made_from.values():
         n_values = len(table.columns[name].values or ())
     else:
         values = _column(table.X, table.names.index(name))
@@ -141,18 +133,7 @@ def _is_grouping(table: Table, name: str) -> bool:
 
 
 def _column(X: Any, j: int) -> Array:
-    part = X[:, [j]]
-    return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64).ravel()
-
-
-def _blocks(X: Any, columns: Index, rows: Index) -> Iterator[tuple[Index, Array]]:
-    """Some rows of the columns, as many columns at once as memory should hold."""
-    some = sp.csc_array(X[rows]) if sp.issparse(X) else X[rows]
-    width = max(_BLOCK // rows.size, 1)
-    for start in range(0, columns.size, width):
-        part = columns[start : start + width]
-        block = some[:, part]
-        yield part, np.asarray(block.toarray() if sp.issparse(block) else block)
+    return dense_columns(X, [j])[:, 0]
 
 
 # ------------------------------------------------------------------------------------- classes
@@ -166,7 +147,7 @@ def _classes(X: Any, columns: Index, code: Index, rows: Index) -> list[int]:
     if log(columns.size) + chance > log(_BY_CHANCE):
         return []
     sample, found = code[rows], []
-    for part, block in _blocks(X, columns, rows):
+    for part, block in column_blocks(X[rows], columns):
         order = np.argsort(block, axis=0, kind="stable")
         values = np.take_along_axis(block, order, axis=0)
         changes, ties = np.diff(sample[order], axis=0) != 0, np.diff(values, axis=0) == 0
@@ -211,37 +192,37 @@ def _categories(plan: Plan, code: Index) -> set[str]:
 
 
 # ------------------------------------------------------------------------------------- numbers
-def _alike(X: Any, columns: Index, target: Array, rows: Index) -> list[int]:
-    """Columns that some rows suggest to be in line with the target, or in its order."""
-    found = []
-    for part, block in _blocks(X, columns, rows):
-        for values, wanted in (
-            (block, target[rows]),
-            (np.argsort(np.argsort(block, axis=0), axis=0), rankdata(target[rows])),
-        ):
-            centred = values - values.mean(axis=0, dtype=np.float64)
-            goal = wanted - wanted.mean()
-            length = np.sqrt(np.einsum("ij,ij->j", centred, centred)) * np.linalg.norm(goal)
-            similar = np.abs(goal @ centred) >= 0.97 * np.maximum(length, 1e-300)
-            found += part[similar].tolist()
-    return sorted(set(found))
+def _in_line(X: Any, columns: Index, target: Array, rows: Index, least: float) -> list[int]:
+    """Columns whose values or ranks have at least such a correlation with the target.
+
+    Only those are looked at that some rows suggest.
+    """
+    likely = [
+        part[_likeness(block, target[rows]) >= _WORTH_A_LOOK]
+        for part, block in column_blocks(X[rows], columns)
+    ]
+    close = np.concatenate(likely).tolist()
+    return [j for j in close if _likeness(dense_columns(X, [j]), target)[0] >= least]
 
 
-def _correlation(a: Array, b: Array) -> float:
-    a, b = a - a.mean(), b - b.mean()
-    length = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return abs(float(a @ b)) / length if length > 0 else 0.0
+def _likeness(block: Array, target: Array) -> Array:
+    """The larger of the absolute correlations with a target of the values and of the ranks."""
+    ranks = rankdata(block, axis=0), rankdata(target)
+    return np.maximum(_correlations(block, target), _correlations(*ranks))
 
 
-def _rank_correlation(a: Array, b: Array) -> float:
-    return _correlation(rankdata(a), rankdata(b))
+def _correlations(block: Array, target: Array) -> Array:
+    """Absolute correlations of columns with a target; 0 for those that are constant."""
+    centred, goal = block - block.mean(axis=0), target - target.mean()
+    length = np.linalg.norm(centred, axis=0) * np.linalg.norm(goal)
+    return np.abs(goal @ centred) / np.where(length > 0, length, np.inf)
 
 
 def _is_sorted(goals: list[tuple[Array, bool]]) -> bool:
     """Whether the rows are in the order of a target."""
     for target, is_number in goals:
         if is_number:
-            if _rank_correlation(target, np.arange(target.size, dtype=np.float64)) > 0.9:
+            if _correlations(rankdata(target)[:, None], np.arange(target.size))[0] > 0.9:
                 return True
         elif np.count_nonzero(target[1:] != target[:-1]) <= max(
             np.unique(target).size, target.size // 10

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import clone
@@ -20,7 +19,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rowsparse._arrays import Array, Index
+from rowsparse._arrays import Array, Index, dense_columns
 from rowsparse._text import counted
 from rowsparse.evaluation.metrics import METRICS, Predictions, prediction_score
 from rowsparse.targets import NUMERIC_TASKS
@@ -399,7 +398,7 @@ def fit_model(
     metric : str, optional
         The score of the cross-validation, which decides on its model.
     """
-    X = _dense(table.X, order)
+    X = dense_columns(table.X, order)
     name, judge = next(iter(judges(table, metric).items()))
     scaler, judge = StandardScaler().fit(X), clone(judge)
     with warnings.catch_warnings():
@@ -437,11 +436,6 @@ def fit_model(
 def _classes(table: Table, judge: Any) -> tuple[Any, ...]:
     """The classes as they are in the file."""
     return table.target.values or tuple(judge.classes_.tolist())
-
-
-def _dense(X: Any, columns: Index) -> Array:
-    part = X[:, columns]
-    return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
 
 
 def _guess(table: Table) -> tuple[float, ...]:

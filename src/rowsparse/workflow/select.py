@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index, Mask, dense_columns
 from rowsparse._compat import HAS_CALLBACKS
 from rowsparse._threads import one_blas_thread
 from rowsparse.design import ColumnScaling, make_design
@@ -394,12 +393,6 @@ _MOST_DISTRIBUTIONS = 40
 _THIRDS = ("low", "middle", "high")
 
 
-def _dense_columns(X: Any, columns: Any) -> Array:
-    """Some columns as a dense array."""
-    part = X[:, columns]
-    return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
-
-
 def units_of(X: Any) -> ColumnScaling:
     """Means and inverse standard deviations of all columns."""
     return make_design(X, center=True, scale=True)[1]
@@ -465,7 +458,7 @@ def _effects(table: Table, selector: Any, order: Index, units: ColumnScaling) ->
             effects = np.hstack([-effects, effects])
         return effects, True
     Y = encode_targets(table.y, table.task).Y
-    Z = (_dense_columns(table.X, order) - units.mean[order]) * inverse
+    Z = (dense_columns(table.X, order) - units.mean[order]) * inverse
     if table.task in NUMERIC_TASKS:
         Y = Y - Y.mean(axis=0)
         return Z.T @ Y / np.maximum(np.linalg.norm(Y, axis=0), 1e-300) / np.sqrt(len(Y)), False
@@ -506,7 +499,7 @@ def distributions(table: Table, order: Index) -> tuple[Distribution, ...]:
     """Quantiles of the strongest features in each class, label, or third of a number."""
     names: tuple[str, ...]
     shown = order[:_MOST_DISTRIBUTIONS]
-    values = _dense_columns(table.X, shown)
+    values = dense_columns(table.X, shown)
     if table.task in NUMERIC_TASKS:
         first = table.y if table.y.ndim == 1 else table.y[:, 0]
         part = np.searchsorted(np.quantile(first, (1 / 3, 2 / 3)), first, side="left")

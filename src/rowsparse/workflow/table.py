@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index, Mask, dense_columns
 from rowsparse._text import counted
 from rowsparse.workflow.cells import required
 from rowsparse.workflow.columns import (
@@ -39,10 +40,10 @@ from rowsparse.workflow.target_columns import (
     with_positive,
 )
 
-__all__ = ["Table", "as_table", "read_table"]
+__all__ = ["Table", "as_table", "column_blocks", "read_table"]
 
-# A table of more numbers than this is large.
-_LARGE = 5_000_000
+# A table of more numbers than this is large; and as many are looked at once.
+_LARGE, _BLOCK = 5_000_000, 2_000_000
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,6 @@ class Table:
     target : TargetColumns
     path : Path
         The file.
-    groups : dict of str to array of int
-        The features made from one column of categories, by its name.
     made_from : dict of int to str
         The column of categories that a feature was made from.
     columns : dict of str to Column
@@ -86,7 +85,6 @@ class Table:
     names: list[str]
     target: TargetColumns
     path: Path
-    groups: dict[str, Index] = field(default_factory=dict)
     made_from: dict[int, str] = field(default_factory=dict)
     columns: dict[str, Column] = field(default_factory=dict)
     gaps: dict[str, Index] = field(default_factory=dict)
@@ -162,6 +160,11 @@ class Table:
             found.setdefault(self.origin(j), []).append(j)
         return found
 
+    @cached_property
+    def groups(self) -> dict[str, Index]:
+        """The features that were made together from one column of categories, by its name."""
+        return {name: np.array(part) for name, part in self.places.items() if len(part) > 1}
+
     def columns_of(self, setting_name: str, wanted: str | None) -> list[int]:
         """The features that a setting names, by their own names or by those of the file."""
         if not wanted:
@@ -195,10 +198,6 @@ class Table:
         """The table without some features, and notes on that."""
         kept = np.setdiff1d(np.arange(len(self.names)), columns)
         place = {int(old): new for new, old in enumerate(kept.tolist())}
-        groups = {
-            name: np.array([place[int(j)] for j in part if int(j) in place], dtype=np.intp)
-            for name, part in self.groups.items()
-        }
         names = [self.names[j] for j in kept.tolist()]
         made_from = {place[j]: name for j, name in self.made_from.items() if j in place}
         there = {*names, *made_from.values()}
@@ -206,7 +205,6 @@ class Table:
             self,
             X=self.X[:, kept],
             names=names,
-            groups={name: part for name, part in groups.items() if part.size},
             made_from=made_from,
             gaps={name: gap for name, gap in self.gaps.items() if name in there},
             notes=(*self.notes, *notes),
@@ -227,6 +225,15 @@ class Table:
             n_columns=self.X.shape[1],
             n_events=int(self.y["event"].sum()) if self.task == "survival" else None,
         )
+
+
+def column_blocks(X: Any, columns: Index) -> Iterator[tuple[Index, Array]]:
+    """Columns of a matrix and their values, as many at once as memory should hold."""
+    X = sp.csc_array(X) if sp.issparse(X) else X
+    width = max(_BLOCK // X.shape[0], 1)
+    for start in range(0, columns.size, width):
+        part = columns[start : start + width]
+        yield part, dense_columns(X, part)
 
 
 def read_table(path: Path, settings: TableSettings | None = None) -> Table:
@@ -477,22 +484,14 @@ def _stacked(table: Table, X: Any, names: list[str], made: list[tuple[Column, Ar
     """The table with features of numbers, and after them those made from categories."""
     if not made:
         return replace(table, X=X, names=names)
-    groups: dict[str, Index] = {}
-    made_from: dict[int, str] = {}
-    names = list(names)
-    for column, _ in made:
-        part = np.arange(len(names), len(names) + len(column.names))
-        if part.size > 1:
-            groups[column.name] = part
-        made_from |= dict.fromkeys(part.tolist(), column.name)
-        names += column.names
+    columns = [column for column, _ in made]
+    origins = [column.name for column in columns for _ in column.parts]
     return replace(
         table,
         X=np.column_stack([X, *(block for _, block in made)]),
-        names=names,
-        groups=groups,
-        made_from=made_from,
-        columns=table.columns | {column.name: column for column, _ in made},
+        names=[*names, *(name for column in columns for name in column.names)],
+        made_from=dict(enumerate(origins, start=len(names))),
+        columns=table.columns | {column.name: column for column in columns},
     )
 
 

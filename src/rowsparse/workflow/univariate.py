@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from scipy.special import fdtrc
 from scipy.stats import false_discovery_control, rankdata
 
-from rowsparse._arrays import Array, Index, Mask
+from rowsparse._arrays import Array, Index, Mask, dense_columns
 from rowsparse.targets import NUMERIC_TASKS, encode_targets
 from rowsparse.workflow.messages import InputError, setting
-from rowsparse.workflow.table import Table
+from rowsparse.workflow.table import Table, column_blocks
 
 __all__ = [
     "CORRELATION",
@@ -35,8 +35,6 @@ _MOST_ROWS = 200
 # Columns of fewer different values are codes, such as those of a batch; a larger share of columns
 # with negative values, and a table holds no amounts.
 _FEW_VALUES, _NEGATIVE_SHARE = 10, 0.1
-# Numbers that are tested at once.
-_BLOCK = 2_000_000
 # Multiple of the rounding of a value that is no difference.
 _ROUNDING = 10 * np.finfo(np.float64).eps
 
@@ -153,11 +151,10 @@ def univariate(
         )
     if samples.degrees < 1:
         return None
-    every = np.arange(len(table.names))
     parts = []
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for columns in _blocks(every, samples.n):
-            parts.append(_tested(samples, columns, test))
+        for columns, values in column_blocks(samples.X, np.arange(len(table.names))):
+            parts.append(_tested(samples, columns, values, test))
     p, effects, groups = (np.concatenate(part) for part in zip(*parts, strict=True))
     p = np.where(np.isnan(p), 1.0, p)
     p[list(adjusted)] = np.nan
@@ -178,13 +175,6 @@ def univariate(
         str(table.reading.groups_column) if samples.unit != "rows" else "",
         table.n_groups,
     )
-
-
-def _blocks(columns: Index, n: int) -> Iterator[Index]:
-    """As many columns at once as memory should hold."""
-    width = max(_BLOCK // n, 1)
-    for start in range(0, columns.size, width):
-        yield columns[start : start + width]
 
 
 # ------------------------------------------------------------------------------------ the samples
@@ -208,7 +198,7 @@ class _Samples:
     def of(cls, table: Table, adjusted: Sequence[int]) -> _Samples:
         """Those of a table."""
         X, Y = table.X, encode_targets(table.y, table.task).Y
-        Z = _dense(X, np.array(adjusted, dtype=np.intp))
+        Z = dense_columns(X, np.array(adjusted, dtype=np.intp))
         clusters, unit = table.sample_groups, "rows"
         if clusters is not None:
             first = np.unique(clusters, return_index=True)[1]
@@ -287,11 +277,6 @@ class _Samples:
         return f"partial {name}" if self.Z.shape[1] else name
 
 
-def _dense(X: Any, columns: Index) -> Array:
-    part = X[:, columns]
-    return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
-
-
 def _basis(centred: Array) -> Array:
     """An orthonormal basis of some columns."""
     scale = np.linalg.norm(centred, axis=0)
@@ -300,9 +285,10 @@ def _basis(centred: Array) -> Array:
 
 
 # -------------------------------------------------------------------------------------- the tests
-def _tested(samples: _Samples, columns: Index, test: str) -> tuple[Array, Array, Index]:
+def _tested(
+    samples: _Samples, columns: Index, values: Array, test: str
+) -> tuple[Array, Array, Index]:
     """p-values of some columns, their effects, and what these are largest for."""
-    values = _dense(samples.X, columns)
     tested = rankdata(values, axis=0) if test == "rank" else values
     residual, noise = samples.residual(tested), _noise(tested)
     every, correlations = [], []
