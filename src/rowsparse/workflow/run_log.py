@@ -7,13 +7,13 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
+from joblib import Parallel, delayed, parallel_config
 from sklearn.exceptions import ConvergenceWarning
 
 from rowsparse._threads import one_blas_thread
@@ -120,35 +120,19 @@ def in_threads(
     n_jobs: int | None,
     done: Callable[[int], None] = lambda count: None,
 ) -> list[Result]:
-    """The results of all calls, in their order.
-
-    ``done`` is called with the number of finished calls, each time that one is finished.
-    """
-    calls = list(work)
-    workers = min(thread_count(n_jobs), len(calls))
-    if workers < 2:
-        results = []
-        for at, call in enumerate(calls):
-            results.append(call())
-            done(at + 1)
-        return results
-    pool = ThreadPoolExecutor(workers)
-    try:
-        with one_blas_thread():
-            futures = [pool.submit(call) for call in calls]
-            for count, future in enumerate(as_completed(futures), start=1):
-                future.result()
-                done(count)
-        return [future.result() for future in futures]
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+    """The results of all calls, in their order; ``done`` is told how many there are so far."""
+    workers, results = thread_count(n_jobs), []
+    with one_blas_thread(workers > 1):
+        parallel = Parallel(workers, prefer="threads", return_as="generator")
+        for result in parallel(delayed(call)() for call in work):
+            results.append(result)
+            done(len(results))
+    return results
 
 
 @contextmanager
 def thread_backend(workers: int) -> Iterator[None]:
     """Let scikit-learn use ``workers`` threads for its parallel work."""
-    from joblib import parallel_config
-
     if workers < 2:
         yield
         return

@@ -26,7 +26,9 @@ from rowsparse.workflow.results import (
     Alternatives,
     ComparisonResult,
     HoldoutScore,
+    ListedFeature,
     PathResult,
+    RankedFeature,
     SelectionResult,
     SurvivalScore,
 )
@@ -67,45 +69,65 @@ def write_selection(out: Path, result: SelectionResult, kind: str = "csv") -> li
     The model is for :class:`rowsparse.workflow.model.SavedModel`. With a list of choices,
     alternatives.csv has a row for each feature of some choice.
     """
-    header = ["rank", "feature", "column", "score", "selected_in"]
-    header += ["selected_in_low", "selected_in_high", "speaks_for", "forced"]
-    tests = result.tests
-    header += ["p_value", "fdr", "effect", "effect_is", "effect_in"] if tests else []
     near = result.alternatives
-    header += _LISTED if near else []
-    width = max((len(feature.coefficients) for feature in result.features), default=0)
-    names = result.data.outputs
-    has_names = len(names) == width
-    header += [f"coefficient of {name}" for name in names] if has_names else []
-    rows = []
-    for feature in result.features:
-        low, high = feature.frequency_interval or (None, None)
-        row = [feature.rank, feature.name, feature.index, feature.score, feature.frequency]
-        row += [low, high, feature.speaks_for, "yes" if feature.is_forced else "no"]
-        if tests:
-            row += [feature.p_value, feature.fdr, feature.effect]
-            row += [tests.effect_name, feature.effect_in]
-        row += _listed(near, feature.index) if near else []
-        rows.append([*row, *feature.coefficients] if has_names else row)
-    written = [_table(out / f"features.{kind}", header, rows), _json(out, result, _record(result))]
+    features = [_feature_row(result, feature) for feature in result.features]
+    written = [_table(out / f"features.{kind}", features), _json(out, result, _record(result))]
     if near:
-        heads = ["feature", *_LISTED, "cost_with", "cost_with_is", "copies", "forced"]
-        lines = [
-            [
-                one.name,
-                *_listed(near, one.columns[0]),
-                one.cost_with,
-                _is(one.cost_with_exact),
-                json.dumps(one.copies, ensure_ascii=False),
-                "yes" if one.is_forced else "no",
-            ]
+        choices = [
+            {
+                "feature": one.name,
+                **_listed(one),
+                "cost_with": one.cost_with,
+                "cost_with_is": _is(one.cost_with_exact),
+                "copies": json.dumps(one.copies, ensure_ascii=False),
+                "forced": "yes" if one.is_forced else "no",
+            }
             for one in near.features
         ]
-        written.append(_table(out / f"alternatives.{kind}", heads, lines))
+        written.append(_table(out / f"alternatives.{kind}", choices))
     if result.model is not None:
         written.append(out / MODEL_FILE)
         write_text(written[-1], result.model.to_json())
     return written
+
+
+def _feature_row(result: SelectionResult, feature: RankedFeature) -> dict[str, Any]:
+    """The row of features.csv of a feature."""
+    low, high = feature.frequency_interval or (None, None)
+    row = {
+        "rank": feature.rank,
+        "feature": feature.name,
+        "column": feature.index,
+        "score": feature.score,
+        "selected_in": feature.frequency,
+        "selected_in_low": low,
+        "selected_in_high": high,
+        "speaks_for": feature.speaks_for,
+        "forced": "yes" if feature.is_forced else "no",
+    }
+    if result.tests:
+        row |= {
+            "p_value": feature.p_value,
+            "fdr": feature.fdr,
+            "effect": feature.effect,
+            "effect_is": result.tests.effect_name,
+            "effect_in": feature.effect_in,
+        }
+    if result.alternatives:
+        row |= _listed(result.alternatives.of(feature.index))
+    names = [f"coefficient of {name}" for name in result.data.outputs]
+    has_names = len(names) == max(len(one.coefficients) for one in result.features)
+    return row | (dict(zip(names, feature.coefficients, strict=True)) if has_names else {})
+
+
+def _listed(one: ListedFeature | None) -> dict[str, Any]:
+    """What a list of choices says of a feature, if it is in one of them."""
+    return {
+        "in_choices": one and one.verdict,
+        "share_of_choices": one and one.share,
+        "cost_without": one and one.cost_without,
+        "cost_without_is": one and _is(one.cost_without_exact),
+    }
 
 
 def _record(result: SelectionResult) -> dict[str, Any]:
@@ -144,15 +166,6 @@ _AS_THEY_ARE = (
     *("covariate_score", "verdict", "stability", "holdout", "curve", "confusion"),
     *("class_scores", "number_scores"),
 )
-# What features.csv says of a feature with a list of choices.
-_LISTED = ["in_choices", "share_of_choices", "cost_without", "cost_without_is"]
-
-
-def _listed(near: Alternatives, column: int) -> list[Any]:
-    one = near.of(column)
-    if one is None:
-        return [""] * len(_LISTED)
-    return [one.verdict, one.share, one.cost_without, _is(one.cost_without_exact)]
 
 
 def _is(exact: bool) -> str:
@@ -194,12 +207,10 @@ def write_predictions(out: Path, model: SavedModel, table: Loaded, kind: str = "
     the decision value of the second.
     """
     said = model.predictions(table)
-    columns: dict[str, list[Any]] = {}
     keys = model.identifiers_in(table)
     known = [name for name in model.targets if name in set(table.target_names)]
-    columns |= dict(zip([*keys, *known], table.as_written([*keys, *known]), strict=True))
-    if not keys:
-        columns = {"row": list(range(1, table.n_rows + 1))} | columns
+    columns: dict[str, Any] = {} if keys else {"row": range(1, table.n_rows + 1)}
+    columns |= zip([*keys, *known], table.as_written([*keys, *known]), strict=True)
     answers = np.atleast_2d(np.asarray(said.answers).T)
     for name, values in zip(model.outputs, answers, strict=True):
         columns[f"predicted {name}"] = values.tolist()
@@ -209,8 +220,8 @@ def write_predictions(out: Path, model: SavedModel, table: Loaded, kind: str = "
         for at, (name, values) in enumerate(zip(names, said.values.T, strict=True)):
             if said.are_probabilities or len(names) != 2 or at or said.classes is None:
                 columns[f"{what} of {name}"] = values.tolist()
-    rows = zip(*columns.values(), strict=True)
-    return _table(out / f"predictions.{kind}", list(columns), rows)
+    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    return _table(out / f"predictions.{kind}", rows)
 
 
 def applied_text(model: SavedModel, table: Loaded, path: Path, holdout: HoldoutScore | None) -> str:
@@ -234,8 +245,6 @@ def write_comparison(out: Path, result: ComparisonResult, kind: str = "csv") -> 
     """Write comparison.csv, with a row for each method, k, judge and fold, and result.json."""
     curve = result.curve
     rows = [record.flat() | {"support": _named(result.names, record)} for record in curve.records]
-    header = list(dict.fromkeys(key for row in rows for key in row))
-    cells = ([row.get(key) for key in header] for row in rows)
     means = {what: curve.mean(what) for what in (*curve.metrics, "redundancy", "seconds")}
     record = {
         "judge": curve.estimators[0],
@@ -254,7 +263,7 @@ def write_comparison(out: Path, result: ComparisonResult, kind: str = "csv") -> 
             for j, k in enumerate(curve.ks)
         ],
     }
-    return [_table(out / f"comparison.{kind}", header, cells), _json(out, result, record)]
+    return [_table(out / f"comparison.{kind}", rows), _json(out, result, record)]
 
 
 def _named(names: tuple[str, ...], record: Record) -> str:
@@ -266,31 +275,31 @@ def write_path(out: Path, result: PathResult, kind: str = "csv") -> list[Path]:
     """Write path.csv, with a row for each k, and result.json."""
     curve = result.curve
     named = [[result.names[j] for j in support.tolist()] for support in result.supports]
-    texts = [json.dumps(names, ensure_ascii=False) for names in named]
-    scores = curve.by_k()
-    rows = [
-        (k, objective, *scores.get(k, (None, None)), text)
-        for k, objective, text in zip(result.ks, result.objectives, texts, strict=True)
-    ]
-    header = ["k", "objective", curve.metric, f"{curve.metric}_sd", "features"]
+    scores, rows = curve.by_k(), []
+    for k, objective, names in zip(result.ks, result.objectives, named, strict=True):
+        score, sd = scores.get(k, (None, None))
+        row = {"k": k, "objective": objective, curve.metric: score, f"{curve.metric}_sd": sd}
+        rows.append(row | {"features": json.dumps(names, ensure_ascii=False)})
     record = {
         "curve": curve,
         "verdict": result.verdict,
         "objectives": result.objectives,
         "supports": named,
     }
-    return [_table(out / f"path.{kind}", header, rows), _json(out, result, record)]
+    return [_table(out / f"path.{kind}", rows), _json(out, result, record)]
 
 
-def _table(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
-    """Write a table as the suffix says: .csv or .xlsx."""
+def _table(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    """Write rows by the names of their columns, as the suffix says: .csv or .xlsx."""
+    header = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [[row.get(key) for key in header] for row in rows]
     if path.suffix == ".xlsx":
-        write_whole(path, lambda temporary: write_excel(temporary, header, rows))
+        write_whole(path, lambda temporary: write_excel(temporary, header, cells))
         return path
     buffer = StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([_cell(name) for name in header])
-    writer.writerows([_cell(value) for value in row] for row in rows)
+    writer.writerows([_cell(value) for value in row] for row in cells)
     write_text(path, buffer.getvalue())
     return path
 
