@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rowsparse.cli import build_app
-from rowsparse.workflow.methods import find_method, list_methods
+from rowsparse.workflow.plan import find_method, list_methods
 
 from .commands import invoke
 

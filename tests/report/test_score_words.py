@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from rowsparse.report import score_words, selection_page, words
+from rowsparse.workflow.columns import SURVIVAL
 from rowsparse.workflow.cross_validation import score_curve
 from rowsparse.workflow.results import (
     Confusion,
@@ -21,7 +22,6 @@ from rowsparse.workflow.results import (
     SurvivalScore,
     Verdict,
 )
-from rowsparse.workflow.target_columns import SURVIVAL
 
 from . import samples
 from .reading import plain

@@ -17,6 +17,7 @@ from rowsparse.report.selection_charts import (
     distribution_charts,
     drawn_classes,
 )
+from rowsparse.workflow.columns import SURVIVAL
 from rowsparse.workflow.results import (
     ClassScore,
     Distribution,
@@ -26,7 +27,6 @@ from rowsparse.workflow.results import (
     SelectionResult,
     SurvivalScore,
 )
-from rowsparse.workflow.target_columns import SURVIVAL
 
 from ..plotting.looking import overlapping
 from . import samples

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rowsparse.workflow.cells import required
 from rowsparse.workflow.loading import read_excel
-from rowsparse.workflow.messages import InputError
+from rowsparse.workflow.messages import InputError, required
 from rowsparse.workflow.writing import write_excel, write_reduced
 
 from .files import N, X, csv, frame, read, refusal

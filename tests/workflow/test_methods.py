@@ -11,7 +11,7 @@ from sklearn.linear_model import MultiTaskLasso, lars_path
 from sklearn.preprocessing import scale
 
 from rowsparse.workflow.compare import compare
-from rowsparse.workflow.methods import find_method, list_methods
+from rowsparse.workflow.plan import find_method, list_methods
 from rowsparse.workflow.settings import CompareSettings
 from rowsparse.workflow.table import Table
 

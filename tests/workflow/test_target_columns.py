@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rowsparse.workflow.columns import find_columns
 from rowsparse.workflow.settings import TableSettings
-from rowsparse.workflow.target_columns import find_columns
 
 from .files import N, X, csv, frame, read, refusal
 

@@ -8,9 +8,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rowsparse.workflow.cells import is_grouped, looks_numeric, parse_cells
 from rowsparse.workflow.table import Table
-from rowsparse.workflow.text_files import is_blank, line_of, numbered_rows, sniff
+from rowsparse.workflow.text_files import (
+    is_blank,
+    is_grouped,
+    line_of,
+    looks_numeric,
+    numbered_rows,
+    parse_cells,
+    sniff,
+)
 
 from .files import X, csv, frame, read, refusal
 

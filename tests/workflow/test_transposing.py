@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rowsparse.workflow.cells import transpose_frame
+from rowsparse.workflow.loading import transpose_frame
 
 from .files import N, X, Y, frame, read, refusal
 

@@ -45,10 +45,10 @@ from rowsparse.report.words import (
     stability_sentence,
 )
 from rowsparse.selectors.registry import SelectorInfo
-from rowsparse.workflow import methods
 from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import quoted
 from rowsparse.workflow.model import SavedModel
+from rowsparse.workflow.plan import find_method, list_methods
 from rowsparse.workflow.proof_files import CheckedProof
 from rowsparse.workflow.results import (
     Alternatives,
@@ -342,8 +342,8 @@ def print_methods() -> None:
         table.add_column("Reference", min_width=16)
         table.add_column("Needs")
     table.add_column("What it does", min_width=40)
-    for name in methods.list_methods():
-        kind, targets, reference, need, summary = _facts(methods.find_method(name))
+    for name in list_methods():
+        kind, targets, reference, need, summary = _facts(find_method(name))
         if wide:
             table.add_row(name, kind, targets, reference, need, summary)
             continue

@@ -20,10 +20,9 @@ from rowsparse.cli import printing
 from rowsparse.cli.commands import SETTINGS_FILE, STANDARD_INPUT, Run, settings_text
 from rowsparse.cli.outcome import DONE, WARNED, complain, interrupts
 from rowsparse.workflow import writing
-from rowsparse.workflow.cells import required
 from rowsparse.workflow.compare import compare
 from rowsparse.workflow.loading import Loaded, checksum, open_table
-from rowsparse.workflow.messages import InputError, setting, shown
+from rowsparse.workflow.messages import InputError, required, setting, shown
 from rowsparse.workflow.model import SavedModel, check_targets, score_holdout
 from rowsparse.workflow.proof_files import check_proof, write_proof
 from rowsparse.workflow.result_folder import check_folder, result_folder

@@ -11,7 +11,7 @@ from typing import Any
 
 from rowsparse._validation import check_choice
 
-__all__ = ["DatasetInfo", "Original", "catalogue", "dataset_info", "list_datasets", "papers"]
+__all__ = ["DatasetInfo", "catalogue", "dataset_info", "list_datasets", "papers"]
 
 TASKS = ("classification", "multilabel")
 

@@ -21,15 +21,12 @@ from rowsparse._npz import read_npz
 from rowsparse.datasets.catalog import DatasetInfo, catalogue, dataset_info
 
 __all__ = [
-    "BASE_URL",
     "FOLDER_VARIABLE",
     "CorruptDataError",
     "Dataset",
     "MissingDataError",
-    "described",
     "fingerprint",
     "load",
-    "read_dataset",
 ]
 
 

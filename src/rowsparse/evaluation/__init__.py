@@ -1,8 +1,7 @@
 """Selectors compared with selection inside the folds, and methods over many data sets."""
 
-from rowsparse.evaluation.curve import SelectionCurve, selection_curve
+from rowsparse.evaluation.curve import Record, SelectionCurve, selection_curve
 from rowsparse.evaluation.dataset_comparison import Comparison, compare_over_datasets
-from rowsparse.evaluation.folds import Record
 
 __all__ = [
     "Comparison",

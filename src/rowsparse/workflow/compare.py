@@ -11,7 +11,7 @@ import numpy as np
 from rowsparse._arrays import Index
 from rowsparse._text import joined
 from rowsparse.evaluation import Record, SelectionCurve
-from rowsparse.evaluation.folds import Fold, failed_records
+from rowsparse.evaluation.curve import Fold, failed_records
 from rowsparse.evaluation.metrics import is_better_low
 from rowsparse.selectors.base.shared_parameters import task_taken
 from rowsparse.workflow.cross_validation import (
@@ -29,8 +29,15 @@ from rowsparse.workflow.cross_validation import (
 )
 from rowsparse.workflow.leakage import find_leaks
 from rowsparse.workflow.messages import InputError, setting
-from rowsparse.workflow.methods import find_method, list_methods
-from rowsparse.workflow.plan import Plan, check_count, group_notes, make_plan, residual_notes
+from rowsparse.workflow.plan import (
+    Plan,
+    check_count,
+    find_method,
+    group_notes,
+    list_methods,
+    make_plan,
+    residual_notes,
+)
 from rowsparse.workflow.results import ComparisonResult, Verdict
 from rowsparse.workflow.run_log import (
     ProgressCallback,
@@ -43,7 +50,7 @@ from rowsparse.workflow.run_log import (
 from rowsparse.workflow.settings import CompareSettings, MethodSettings
 from rowsparse.workflow.table import Table
 
-__all__ = ["DEFAULT_METHODS", "compare"]
+__all__ = ["compare"]
 
 # Quick ones of different kinds.
 DEFAULT_METHODS = ("topk", "rfs", "cdlsr", "relieff")

@@ -25,8 +25,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 from rowsparse._arrays import Array, Index, Mask
-from rowsparse.evaluation.curve import default_estimators
-from rowsparse.evaluation.folds import Fold
+from rowsparse.evaluation.curve import Fold, default_estimators
 from rowsparse.evaluation.metrics import (
     METRICS,
     Predictions,
@@ -54,21 +53,17 @@ from rowsparse.workflow.settings import EvaluationSettings
 from rowsparse.workflow.table import Table
 
 __all__ = [
-    "COVARIATES",
     "GUESS",
     "SHUFFLED",
-    "HeldOut",
     "Splits",
     "Validation",
     "counts_by_other_folds",
     "cross_validate",
     "fold_notes",
     "guess",
-    "imbalance",
     "imbalance_note",
     "judged",
     "judges",
-    "one_repetition",
     "score_curve",
     "score_metric",
     "select_in_fold",

@@ -22,19 +22,12 @@ from rowsparse._files import UnreadableFileError
 from rowsparse._mat import read_mat
 from rowsparse._npz import read_npz
 from rowsparse._text import counted
-from rowsparse.workflow.cells import (
-    SAMPLE,
-    panics_as_errors,
-    parse_cells,
-    required,
-    transpose_frame,
-    whole_as_text,
-)
 from rowsparse.workflow.columns import missing_in
 from rowsparse.workflow.messages import (
     InputError,
     numbered,
     quoted,
+    required,
     setting,
     shown,
     split_names,
@@ -45,11 +38,14 @@ from rowsparse.workflow.text_files import (
     check_distinct,
     line_of,
     name_columns,
+    panics_as_errors,
+    parse_cells,
     read_delimited,
+    whole_as_text,
 )
 
 __all__ = [
-    "FORMATS",
+    "SAMPLE",
     "Loaded",
     "check_is_file",
     "checksum",
@@ -58,6 +54,7 @@ __all__ = [
     "load_joined",
     "open_table",
     "read_excel",
+    "transpose_frame",
 ]
 
 
@@ -434,6 +431,35 @@ def _exact_text(polars: Any, workbook: Any, at: int) -> Any:
     return text.select(
         polars.coalesce(exact[name], text[name]).alias(name) for name in text.columns
     )
+
+
+# ------------------------------------------------------------------------- rows turned into columns
+# Name of the column with the names of the samples.
+SAMPLE = "sample"
+
+
+def transpose_frame(frame: Any) -> tuple[Any, list[str]]:
+    """A row for each column but the first, which has the names of the new columns; and notes.
+
+    The names of the samples come first. All other columns are text if any column was.
+    """
+    polars = required("polars")
+    first, *samples = frame.columns
+    given = whole_as_text(frame[first]).to_list()
+    filled = [name or f"row {j + 1}" for j, name in enumerate(given)]
+    # The first of the names is that of the samples, so that no feature keeps it.
+    (sample, *names), _ = numbered([SAMPLE, *filled])
+    rest = frame.select(samples)
+    if all(kind.is_numeric() for kind in rest.dtypes):
+        values = rest.cast(polars.Float64).to_numpy().T
+        turned = polars.from_numpy(values, schema=names, orient="row")
+    else:
+        turned = rest.cast(polars.String).transpose(column_names=names)
+    notes = []
+    renamed = [name for name, old in zip(names, filled, strict=True) if name != old]
+    if renamed:
+        notes.append(f"Names that come several times got a number: {quoted(renamed)}.")
+    return turned.insert_column(0, polars.Series(sample, samples, dtype=polars.String)), notes
 
 
 # ------------------------------------------------------------------------------- NPZ and MAT

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from rowsparse._parameters import Constraint
@@ -20,6 +21,7 @@ __all__ = [
     "numbered",
     "one_line",
     "quoted",
+    "required",
     "setting",
     "shown",
     "split_names",
@@ -92,6 +94,24 @@ def check_setting(name: str, value: Any, allowed: Constraint) -> None:
         replace(allowed, optional=False).check(setting(name), value)
     except (TypeError, ValueError) as error:
         raise InputError(str(error)) from None
+
+
+# What each package is needed for, and the extra that has it.
+_PACKAGES = {
+    "polars": ("Reading tables", "tables"),
+    "fastexcel": ("Reading Excel", "excel"),
+    "xlsxwriter": ("Writing Excel", "excel"),
+    "anndata": ("Reading .h5ad", "bio"),
+}
+
+
+def required(package: str) -> Any:
+    """Import a package, or say how to install it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        what, extra = _PACKAGES[package]
+        raise ImportError(f'{what} needs {package}: pip install "rowsparse[{extra}]".') from None
 
 
 # -------------------------------------------------------------------------- parts of sentences

@@ -23,15 +23,13 @@ from rowsparse._arrays import Array, Index, dense_columns
 from rowsparse._text import counted
 from rowsparse.evaluation.metrics import METRICS, Predictions, prediction_score
 from rowsparse.targets import NUMERIC_TASKS
-from rowsparse.workflow.cells import SAMPLE
-from rowsparse.workflow.columns import Column, as_numbers
+from rowsparse.workflow.columns import Column, as_numbers, complete_target, read_survival
 from rowsparse.workflow.cross_validation import judges
-from rowsparse.workflow.loading import Loaded, check_is_file, open_table
+from rowsparse.workflow.loading import SAMPLE, Loaded, check_is_file, open_table
 from rowsparse.workflow.messages import InputError, quoted, shown
 from rowsparse.workflow.results import HoldoutScore
 from rowsparse.workflow.settings import ReadingSettings
 from rowsparse.workflow.table import Table
-from rowsparse.workflow.target_columns import complete_target, read_survival
 
 __all__ = [
     "MODEL_FILE",

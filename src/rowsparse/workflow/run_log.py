@@ -19,7 +19,6 @@ from sklearn.exceptions import ConvergenceWarning
 from rowsparse._threads import one_blas_thread
 
 __all__ = [
-    "CollectedWarnings",
     "ProgressCallback",
     "StepTimer",
     "collect_warnings",

@@ -56,7 +56,7 @@ from rowsparse.workflow.settings import MethodSettings, PathSettings, SelectSett
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.univariate import UnivariateTests, univariate
 
-__all__ = ["correlations", "distributions", "find_path", "ranked", "select", "units_of"]
+__all__ = ["find_path", "ranked", "select", "units_of"]
 
 
 # Default number of subsamples for the selection frequencies: of a table, and of a large one.

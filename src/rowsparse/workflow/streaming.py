@@ -23,8 +23,7 @@ from rowsparse.selectors import StabilitySelection, TopK, TopKCV
 from rowsparse.streams import RowBlocks
 from rowsparse.streams.passes import gather_parts
 from rowsparse.streams.tables import needed_module
-from rowsparse.workflow.cells import MISSING
-from rowsparse.workflow.columns import is_id_name, is_index_name
+from rowsparse.workflow.columns import find_columns, is_id_name, is_index_name
 from rowsparse.workflow.cross_validation import score_curve
 from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import (
@@ -39,10 +38,9 @@ from rowsparse.workflow.results import KCurve, SelectionResult
 from rowsparse.workflow.run_log import ProgressCallback, silent
 from rowsparse.workflow.settings import SelectSettings, TableSettings
 from rowsparse.workflow.table import Table, as_table
-from rowsparse.workflow.target_columns import find_columns
-from rowsparse.workflow.text_files import is_packed, sniff
+from rowsparse.workflow.text_files import MISSING, is_packed, sniff
 
-__all__ = ["StreamedSelection", "select_streamed", "should_stream"]
+__all__ = ["select_streamed", "should_stream"]
 
 # A table is streamed if it takes more than the memory divided by this.
 _MEMORY_SHARE = 4

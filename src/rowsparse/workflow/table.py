@@ -14,31 +14,35 @@ from numpy.typing import NDArray
 
 from rowsparse._arrays import Array, Index, Mask, dense_columns
 from rowsparse._text import counted
-from rowsparse.workflow.cells import required
 from rowsparse.workflow.columns import (
     LEFT_OUT,
+    NO_TARGET,
     Column,
+    TargetColumns,
     as_text,
+    find_columns,
     find_gaps,
     find_identifiers,
+    find_survival,
     judge_text,
     missing_in,
-)
-from rowsparse.workflow.loading import Loaded, load_joined
-from rowsparse.workflow.messages import InputError, Problems, holding, quoted, setting, shown
-from rowsparse.workflow.results import DataSummary
-from rowsparse.workflow.settings import TableSettings
-from rowsparse.workflow.target_columns import (
-    NO_TARGET,
-    TargetColumns,
-    find_columns,
-    find_survival,
-    find_targets,
     read_survival,
     read_targets,
     weights_of_classes,
     with_positive,
 )
+from rowsparse.workflow.loading import Loaded, load_joined
+from rowsparse.workflow.messages import (
+    InputError,
+    Problems,
+    holding,
+    quoted,
+    required,
+    setting,
+    shown,
+)
+from rowsparse.workflow.results import DataSummary
+from rowsparse.workflow.settings import TableSettings
 
 __all__ = ["Table", "as_table", "column_blocks", "read_table"]
 
@@ -311,9 +315,16 @@ def as_table(loaded: Loaded, path: Path, settings: TableSettings) -> Table:
 
 def _targets(settings: TableSettings, loaded: Loaded) -> tuple[list[str], str | None]:
     """The columns to predict, and the value that is the event if it is named."""
-    if settings.time is None:
-        return find_targets(settings.target, loaded), None
-    return find_survival(settings.time, settings.event, loaded.target_names)
+    columns = loaded.target_names
+    if settings.time is not None:
+        return find_survival(settings.time, settings.event, columns)
+    if settings.target:
+        return find_columns("target", settings.target, columns), None
+    if loaded.frame is None and {name.rstrip("0123456789") for name in columns} <= {"y", "Y"}:
+        return columns, None
+    raise InputError(
+        f"Name the column to predict with {setting('target')}; the table has {quoted(columns)}."
+    )
 
 
 def _check_apart(settings: TableSettings, other: str, names: list[str], targets: list[str]) -> None:

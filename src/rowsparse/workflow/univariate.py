@@ -21,7 +21,6 @@ __all__ = [
     "CORRELATION",
     "DIFFERENCE",
     "FOLD_CHANGE",
-    "RANK_CORRELATION",
     "UnivariateTests",
     "amount_columns",
     "univariate",

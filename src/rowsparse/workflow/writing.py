@@ -18,9 +18,8 @@ import scipy.sparse as sp
 
 from rowsparse._files import write_whole
 from rowsparse.evaluation import Record
-from rowsparse.workflow.cells import looks_numeric, required
 from rowsparse.workflow.loading import Loaded, format_of, load, load_joined
-from rowsparse.workflow.messages import InputError, shown
+from rowsparse.workflow.messages import InputError, required, shown
 from rowsparse.workflow.model import MODEL_FILE, SavedModel
 from rowsparse.workflow.results import (
     Alternatives,
@@ -34,7 +33,7 @@ from rowsparse.workflow.results import (
 )
 from rowsparse.workflow.settings import ReadingSettings
 from rowsparse.workflow.table import Table
-from rowsparse.workflow.text_files import sniff
+from rowsparse.workflow.text_files import looks_numeric, sniff
 
 __all__ = [
     "applied_text",
