@@ -325,11 +325,11 @@ def comparison(
     settings = {"methods": list(methods), "k": [5, 10, 20], "cv": 5}
     names = tuple(f"gene {j}" for j in range(full.data.n_features))
     return ComparisonResult(
-        full.data,
-        curve,
-        settings,
-        VERSIONS,
-        SECONDS,
+        data=full.data,
+        curve=curve,
+        settings=settings,
+        versions=VERSIONS,
+        seconds=SECONDS,
         names=names,
         baseline_score=0.93,
         chance_score=0.41,
@@ -350,15 +350,15 @@ def path(k_max: int = 30, names: tuple[str, ...] | None = None) -> PathResult:
     full = genes(20, 60)
     mean = 0.95 - 0.5 * np.exp(-np.array(ks) / 5)
     return PathResult(
-        full.data,
-        ks,
-        tuple(supports),
-        names or tuple(f"gene_{j:03d}_at" for j in range(60)),
-        tuple((100 / np.sqrt(np.array(ks))).tolist()),
-        KCurve("accuracy", ks, tuple(mean.tolist()), (0.03,) * k_max, k_max, 12, 12),
-        {"target": "leukaemia", "k_max": k_max},
-        VERSIONS,
-        SECONDS,
+        data=full.data,
+        ks=ks,
+        supports=tuple(supports),
+        names=names or tuple(f"gene_{j:03d}_at" for j in range(60)),
+        objectives=tuple((100 / np.sqrt(np.array(ks))).tolist()),
+        curve=KCurve("accuracy", ks, tuple(mean.tolist()), (0.03,) * k_max, k_max, 12, 12),
+        settings={"target": "leukaemia", "k_max": k_max},
+        versions=VERSIONS,
+        seconds=SECONDS,
     )
 
 

@@ -110,6 +110,6 @@ def test_arrays_without_targets(suffix: str, tmp_path: Path) -> None:
     np.savez(path, X=X) if suffix == "npz" else savemat(path, {"X": X})
     (tmp_path / "out").mkdir()
     reduced = write_columns(tmp_path / "out", path, {"x6", "x1", "absent"})
-    loaded = load(reduced, with_target=False)
+    loaded = load(reduced)
     assert (loaded.names, loaded.labels) == (["x1", "x6"], {})
     np.testing.assert_array_equal(loaded.matrix, X[:, [1, 6]])

@@ -61,19 +61,7 @@ def compare(
 ) -> ComparisonResult:
     """Compare methods over numbers of features.
 
-    Parameters
-    ----------
-    table : Table
-        See :func:`rowsparse.workflow.table.read_table`.
-    settings : CompareSettings
-        Methods, numbers of features, folds.
-    progress : callable
-        See :class:`rowsparse.workflow.run_log.ProgressCallback`.
-
-    Returns
-    -------
-    ComparisonResult
-        A method that fails has its reason in the records, and in ``warnings``.
+    A method that fails has its reason in the records, and in ``warnings``.
     """
     timer = StepTimer()
     d = table.X.shape[1]

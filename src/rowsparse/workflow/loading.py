@@ -51,7 +51,6 @@ __all__ = [
     "checksum",
     "format_of",
     "load",
-    "load_joined",
     "open_table",
     "read_excel",
     "transpose_frame",
@@ -174,7 +173,7 @@ class Loaded:
     def as_written(self, names: Sequence[str]) -> list[list[Any]]:
         """The values of some columns; those of a text file exactly as they stand there."""
         if names and self.path is not None and self.dialect is not None:
-            frame = load_joined(self.path, self.reading, as_text=True, with_target=False).frame
+            frame = load(self.path, self.reading, as_text=True).frame
             return [frame[name].to_list() for name in names]
         return [self.target_values(name).tolist() for name in names]
 
@@ -212,7 +211,7 @@ def open_table(table: Any, reading: ReadingSettings | None = None) -> Loaded:
     if isinstance(table, Loaded):
         return table
     if isinstance(table, str | Path):
-        return load_joined(Path(table), reading or ReadingSettings(), with_target=False)
+        return load(Path(table), reading)
     if not hasattr(table, "columns"):
         raise TypeError(
             "The table must be the path of a file or a data frame of polars or pandas; got "
@@ -265,30 +264,30 @@ _FOR_SOME = {
 }
 
 
-def load(
-    path: Path,
-    settings: ReadingSettings | None = None,
-    *,
-    as_text: bool = False,
-    with_target: bool = True,
-) -> Loaded:
-    """Read a file, whatever its format; the settings say how, but for those of labels.
+def load(path: Path, settings: ReadingSettings | None = None, *, as_text: bool = False) -> Loaded:
+    """Read a file, whatever its format, and the file with its labels if the settings name one.
 
-    With ``as_text`` the cells of text files stay as they are written; without ``with_target`` a
-    file of arrays needs no y.
+    With ``as_text`` the cells of text files stay as they are written.
     """
+    settings = settings or ReadingSettings()
+    table = _load(path, settings, as_text)
+    return table if settings.labels is None else _with_labels(table, path, settings, as_text)
+
+
+def _load(path: Path, settings: ReadingSettings, as_text: bool) -> Loaded:
+    """Read a file; the settings say how."""
     if path.is_dir():
         tables = sorted(file.name for file in path.iterdir() if file.suffix.lower() in FORMATS)
         has = f": it has the tables {quoted(tables)}" if tables else ""
         raise InputError(f"{shown(path.name or str(path))} is a folder, not a file{has}.")
-    kind, settings = format_of(path), settings or ReadingSettings()
+    kind = format_of(path)
     check_is_file(path)
     if path.stat().st_size == 0:
         raise InputError(f"{shown(path.name)} is empty.")
     for name, (kinds, words) in _FOR_SOME.items():
         if getattr(settings, name) and kind not in kinds:
             raise InputError(f"{setting(name)} {words.format(shown(path.name))}")
-    loaded = _READERS[kind](path, settings, as_text, with_target)
+    loaded = _READERS[kind](path, settings, as_text)
     loaded = replace(loaded, source=path.name, path=path, reading=settings)
     na_values, notes, frame = split_names(settings.na_values), loaded.notes, loaded.frame
     if settings.transpose:
@@ -306,7 +305,7 @@ def load(
     return replace(loaded, frame=frame, notes=notes)
 
 
-def _text(path: Path, settings: ReadingSettings, as_text: bool, _: bool) -> Loaded:
+def _text(path: Path, settings: ReadingSettings, as_text: bool) -> Loaded:
     na_values = split_names(settings.na_values)
     frame, dialect, notes = read_delimited(path, na_values, as_text, settings.header_row)
 
@@ -463,15 +462,7 @@ def transpose_frame(frame: Any) -> tuple[Any, list[str]]:
 
 
 # ------------------------------------------------------------------------------- NPZ and MAT
-def _arrays(
-    path: Path,
-    settings: ReadingSettings,
-    as_text: bool,
-    with_target: bool,
-    *,
-    read: ArrayReader,
-    targets: tuple[str, ...],
-) -> Loaded:
+def _arrays(path: Path, *_: Any, read: ArrayReader, targets: tuple[str, ...]) -> Loaded:
     """X, y and perhaps feature_names, as features and labels."""
     file = shown(path.name)
     try:
@@ -479,10 +470,9 @@ def _arrays(
     except UnreadableFileError as error:
         raise InputError(f"{file} {error}") from None
     target = next((name for name in targets if name in arrays), None)
-    if "X" not in arrays or (target is None and with_target):
-        has = quoted(found) or "none"
-        needs = f"arrays X and {targets[0]}" if with_target else "array X"
-        raise InputError(f"{file} needs the {needs}; it has {has}.")
+    needs = f"{file} needs the arrays X and {targets[0]}; it has {quoted(found) or 'none'}."
+    if "X" not in arrays:
+        raise InputError(needs)
     X = arrays["X"]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise InputError(
@@ -492,7 +482,7 @@ def _arrays(
         raise InputError(f"X in {file} has no rows: at least two are needed.")
     names = _names(path, arrays.get("feature_names"), X.shape[1])
     if target is None:
-        return Loaded(matrix=X, features=names)
+        return Loaded(matrix=X, features=names, elsewhere=needs)
     y = _labels(file, target, arrays[target], X.shape)
     labels = {target: y} if y.ndim == 1 else {f"{target}{j}": y[:, j] for j in range(y.shape[1])}
     return Loaded(matrix=X, features=names, labels=labels)
@@ -552,7 +542,7 @@ def _h5ad(path: Path, *_: Any) -> Loaded:
     return Loaded(matrix=matrix, features=names, labels=labels, notes=notes)
 
 
-_READERS: dict[str, Callable[[Path, ReadingSettings, bool, bool], Loaded]] = {
+_READERS: dict[str, Callable[[Path, ReadingSettings, bool], Loaded]] = {
     "csv": _text,
     "tsv": _text,
     "excel": _excel,
@@ -565,15 +555,10 @@ _READERS: dict[str, Callable[[Path, ReadingSettings, bool, bool], Loaded]] = {
 
 
 # -------------------------------------------------------------------- labels in a file of their own
-def load_joined(
-    path: Path, settings: ReadingSettings, *, as_text: bool = False, with_target: bool = True
-) -> Loaded:
-    """Read a file as :func:`load` does and, if the settings name one, the file with its labels."""
-    table = load(path, settings, as_text=as_text, with_target=with_target)
-    if settings.labels is None or settings.by is None:
-        return table
-    by, other = settings.by, Path(settings.labels)
-    labels = load(other, ReadingSettings(na_values=settings.na_values), as_text=as_text)
+def _with_labels(table: Loaded, path: Path, settings: ReadingSettings, as_text: bool) -> Loaded:
+    """The table joined with the file of its labels."""
+    by, other = str(settings.by), Path(str(settings.labels))
+    labels = _load(other, ReadingSettings(na_values=settings.na_values), as_text)
     for one in (table, labels):
         if one.frame is None:
             raise InputError(

@@ -384,17 +384,8 @@ def fit_model(
 ) -> SavedModel:
     """Fit the linear model of the cross-validation to all samples of a table.
 
-    Parameters
-    ----------
-    table : Table
-    selector : object
-        Fitted to the table.
-    order : array of int
-        The selected features, strongest first.
-    method : str
-        Name of the selector.
-    metric : str, optional
-        The score of the cross-validation, which decides on its model.
+    ``selector`` is fitted to the table, ``order`` has the selected features, strongest first, and
+    ``metric`` is the score of the cross-validation, which decides on its model.
     """
     X = dense_columns(table.X, order)
     name, judge = next(iter(judges(table, metric).items()))
@@ -527,13 +518,7 @@ def _spelling(name: str) -> str:
 def score_holdout(model: SavedModel, table: Loaded, metric: str | None = None) -> HoldoutScore:
     """Predict a table with a model, and compare with its targets.
 
-    Parameters
-    ----------
-    model : SavedModel
-    table : Loaded
-        See :func:`rowsparse.workflow.loading.open_table`.
-    metric : str, optional
-        What the score is; the first metric of the task by default.
+    The score is by default the first metric of the task.
     """
     is_classes = model.task == "classification"
     check_targets(table, model.targets, _names(model).tolist() if is_classes else None)

@@ -255,8 +255,21 @@ class Plan:
 
     def summary(self) -> DataSummary:
         """What results say about the data, where columns in every model are no features."""
-        n_columns = self.table.X.shape[1] - len(self.adjusted)
-        return replace(self.table.summary(), n_features=self.n_units, n_columns=n_columns)
+        table = self.table
+        n_samples, n_columns = table.X.shape
+        return DataSummary(
+            source=table.path.name,
+            sha256=table.sha256,
+            n_samples=n_samples,
+            n_features=self.n_units,
+            task=table.task,
+            targets=table.target.names,
+            classes=table.target.classes,
+            class_counts=table.target.counts,
+            notes=table.notes,
+            n_columns=n_columns - len(self.adjusted),
+            n_events=int(table.y["event"].sum()) if table.task == "survival" else None,
+        )
 
     def check(self, k: int) -> None:
         """Refuse a number of features that what is included or excluded does not allow."""

@@ -57,16 +57,9 @@ def write_proof(path: Path, proof: Proof, table: Table, settings: TableSettings)
 
 
 def check_proof(path: Path, data: Path, *, exact: bool = False) -> CheckedProof:
-    """Check a proof that :func:`write_proof` wrote against a table.
+    """Check a proof that :func:`write_proof` wrote against a table, perhaps in exact arithmetic.
 
-    Parameters
-    ----------
-    path : Path
-        The proof.
-    data : Path
-        The table, in any format; it is read as it was read for the selection.
-    exact : bool
-        Whether to compute in exact arithmetic.
+    The table is read as it was read for the selection.
     """
     check_is_file(path)
     proof = Proof.load(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryFile
@@ -31,13 +31,7 @@ _RESULTS = (
 
 
 def check_writable(out: Path) -> None:
-    """Refuse a folder in which no file can be made; nothing is left behind.
-
-    Raises
-    ------
-    UnwritableFileError
-        If the folder cannot be written to, or cannot be made.
-    """
+    """Refuse a folder in which no file can be made; nothing is left behind."""
     nearest = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     try:
         with TemporaryFile(dir=nearest):
@@ -75,23 +69,9 @@ def check_folder(out: Path, table: Path, *, force: bool) -> None:
 def result_folder(out: Path) -> Iterator[Path]:
     """A hidden folder to write into; its files are moved to ``out`` at the end.
 
-    On an error nothing is moved, and what was in ``out`` is as before.
-
-    Parameters
-    ----------
-    out : Path
-        Made if it does not exist. The results of an earlier run in it are replaced, also those
-        that this run does not write.
-
-    Yields
-    ------
-    Path
-        The hidden folder.
-
-    Raises
-    ------
-    UnwritableFileError
-        If a file cannot be written; it names the file in ``out``.
+    ``out`` is made if it does not exist. The results of an earlier run in it are replaced, also
+    those that this run does not write. On an error nothing is moved, and what was in ``out`` is as
+    before; an UnwritableFileError names the file in ``out``.
     """
     made = [folder for folder in out.absolute().parents if not folder.exists()]
     stage = None
@@ -129,33 +109,18 @@ def _concerned(error: OSError, stage: Path | None, out: Path) -> Path | None:
     return out / path.relative_to(stage) if path.is_relative_to(stage) else None
 
 
-def _remove(path: Path) -> None:
-    """Remove a file, or a folder of figures."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
-
-
 def _publish(stage: Path, out: Path) -> None:
     """Move all files of the hidden folder; put the earlier ones back if one cannot be moved."""
     if not out.exists():
         stage.rename(out)
         return
-    new = list(stage.iterdir())
-    old = _earlier_results(out)
     earlier = stage / ".earlier"
+    moves = [(path, earlier / path.name) for path in _earlier_results(out)]
+    moves += [(path, out / path.name) for path in stage.iterdir()]
     earlier.mkdir()
-    try:
-        for path in old:
-            path.rename(earlier / path.name)
-        for path in new:
-            path.rename(out / path.name)
-    except BaseException:
-        for path in new:
-            if not path.exists():
-                _remove(out / path.name)
-        for path in earlier.iterdir():
-            path.rename(out / path.name)
-        raise
+    with ExitStack() as undo:
+        for old, new in moves:
+            old.rename(new)
+            undo.callback(new.rename, old)
+        undo.pop_all()
     shutil.rmtree(stage)

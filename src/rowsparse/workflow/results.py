@@ -30,6 +30,7 @@ __all__ = [
     "PathResult",
     "ProgressPoint",
     "RankedFeature",
+    "Result",
     "SelectionResult",
     "SurvivalScore",
     "Verdict",
@@ -346,8 +347,24 @@ class HoldoutScore:
     scores: dict[str, float]
 
 
-@dataclass(frozen=True)
-class SelectionResult:
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What all results have.
+
+    ``settings``, ``versions`` and ``seconds`` are all that it takes to repeat the run, and the time
+    of each step; ``warnings`` are sentences for the user, as on convergence.
+    """
+
+    data: DataSummary
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    seconds: dict[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionResult(Result):
     """Result of :func:`rowsparse.workflow.select.select`.
 
     What was not measured is None, NaN or empty.
@@ -358,8 +375,6 @@ class SelectionResult:
         The paper.
     k : int
         Number of features selected, those encoded as several columns counted once.
-    settings, versions, seconds : dict
-        Everything needed to repeat the run, and the time of each step.
     features, covariates : tuple of RankedFeature
         One for each selected column, in the order of their ranks; and the columns that are in
         every model and not counted (``adjust``).
@@ -380,8 +395,6 @@ class SelectionResult:
         had to be selected, or must not be, are left out of it; None if no choice is left.
     progress : tuple of ProgressPoint
         How the objective fell and the bound rose over time.
-    warnings : tuple of str
-        Sentences for the user, as on convergence.
     objective : float
         What the method minimises, at its choice.
     converged : bool
@@ -395,13 +408,10 @@ class SelectionResult:
         Of every feature of the table by itself; None with too few samples.
     """
 
-    data: DataSummary
     method: str
     method_reference: str
     k: int
     k_was_chosen: bool
-    settings: dict[str, Any]
-    versions: dict[str, str]
     features: tuple[RankedFeature, ...]
     certificate: Certificate | None
     metric: str
@@ -410,13 +420,10 @@ class SelectionResult:
     distributions: tuple[Distribution, ...]
     stability: tuple[float, float, float] | None
     progress: tuple[ProgressPoint, ...]
-    seconds: dict[str, float] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
     objective: float = float("nan")
     converged: bool = True
     proof: Proof | None = None
     n_forced: int = 0
-    verdict: Verdict | None = None
     model: SavedModel | None = None
     holdout: HoldoutScore | None = None
     class_scores: tuple[ClassScore, ...] = ()
@@ -434,8 +441,8 @@ class SelectionResult:
     confusion: Confusion | None = None
 
 
-@dataclass(frozen=True)
-class ComparisonResult:
+@dataclass(frozen=True, kw_only=True)
+class ComparisonResult(Result):
     """Result of :func:`rowsparse.workflow.compare.compare`.
 
     ``verdict`` is on the best mean score; None if every method failed. ``names`` are those of all
@@ -443,33 +450,21 @@ class ComparisonResult:
     features and without any, on the same folds.
     """
 
-    data: DataSummary
     curve: SelectionCurve
-    settings: dict[str, Any]
-    versions: dict[str, str]
-    seconds: dict[str, float] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    verdict: Verdict | None = None
     names: tuple[str, ...] = ()
     baseline_score: float = float("nan")
     chance_score: float = float("nan")
 
 
-@dataclass(frozen=True)
-class PathResult:
+@dataclass(frozen=True, kw_only=True)
+class PathResult(Result):
     """Result of :func:`rowsparse.workflow.select.find_path`: the support for every k.
 
     ``verdict`` is on the k that the curve suggests.
     """
 
-    data: DataSummary
     ks: tuple[int, ...]
     supports: tuple[Index, ...]
     names: tuple[str, ...]
     objectives: tuple[float, ...]
     curve: KCurve
-    settings: dict[str, Any]
-    versions: dict[str, str]
-    seconds: dict[str, float] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    verdict: Verdict | None = None

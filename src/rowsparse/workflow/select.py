@@ -69,21 +69,7 @@ _LEAST_GROUPS = 4
 def select(
     table: Table, settings: SelectSettings, *, progress: ProgressCallback = silent
 ) -> SelectionResult:
-    """Select k features from a table.
-
-    Parameters
-    ----------
-    table : Table
-        See :func:`rowsparse.workflow.table.read_table`.
-    settings : SelectSettings
-        Number of features, method, folds, subsamples.
-    progress : callable
-        See :class:`rowsparse.workflow.run_log.ProgressCallback`.
-
-    Returns
-    -------
-    SelectionResult
-    """
+    """Select k features from a table."""
     plan = make_plan(table, settings, settings.seed)
     if plan.adjusted and not plan.accepts("include"):
         raise InputError(
@@ -541,21 +527,7 @@ _PATH_PARAMETERS = (
 def find_path(
     table: Table, settings: PathSettings | None = None, *, progress: ProgressCallback = silent
 ) -> PathResult:
-    """The support of TopK for every k, with objective and cross-validated score.
-
-    Parameters
-    ----------
-    table : Table
-        See :func:`rowsparse.workflow.table.read_table`.
-    settings : PathSettings, optional
-        The largest k, columns that must or must not be selected, folds.
-    progress : callable
-        See :class:`rowsparse.workflow.run_log.ProgressCallback`.
-
-    Returns
-    -------
-    PathResult
-    """
+    """The support of TopK for every k, with objective and cross-validated score."""
     settings = settings or PathSettings()
     timer = StepTimer()
     plan = make_plan(table, settings.as_kind(MethodSettings), settings.seed)

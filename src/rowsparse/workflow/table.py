@@ -31,7 +31,7 @@ from rowsparse.workflow.columns import (
     weights_of_classes,
     with_positive,
 )
-from rowsparse.workflow.loading import Loaded, load_joined
+from rowsparse.workflow.loading import Loaded, load
 from rowsparse.workflow.messages import (
     InputError,
     Problems,
@@ -41,7 +41,6 @@ from rowsparse.workflow.messages import (
     setting,
     shown,
 )
-from rowsparse.workflow.results import DataSummary
 from rowsparse.workflow.settings import TableSettings
 
 __all__ = ["Table", "as_table", "column_blocks", "read_table"]
@@ -122,11 +121,6 @@ class Table:
             self.target, y=martingale_residuals(self.y), task="regression", names=("risk",)
         )
         return replace(self, target=risk)
-
-    @property
-    def n_units(self) -> int:
-        """Number of features, those of a category counted once."""
-        return int(self.X.shape[1] - sum(part.size - 1 for part in self.groups.values()))
 
     @property
     def n_groups(self) -> int:
@@ -214,26 +208,9 @@ class Table:
             notes=(*self.notes, *notes),
         )
 
-    def summary(self) -> DataSummary:
-        """What results say about the data."""
-        return DataSummary(
-            source=self.path.name,
-            sha256=self.sha256,
-            n_samples=self.X.shape[0],
-            n_features=self.n_units,
-            task=self.task,
-            targets=self.target.names,
-            classes=self.target.classes,
-            class_counts=self.target.counts,
-            notes=self.notes,
-            n_columns=self.X.shape[1],
-            n_events=int(self.y["event"].sum()) if self.task == "survival" else None,
-        )
-
 
 def column_blocks(X: Any, columns: Index) -> Iterator[tuple[Index, Array]]:
     """Columns of a matrix and their values, as many at once as memory should hold."""
-    X = sp.csc_array(X) if sp.issparse(X) else X
     width = max(_BLOCK // X.shape[0], 1)
     for start in range(0, columns.size, width):
         part = columns[start : start + width]
@@ -241,26 +218,12 @@ def column_blocks(X: Any, columns: Index) -> Iterator[tuple[Index, Array]]:
 
 
 def read_table(path: Path, settings: TableSettings | None = None) -> Table:
-    """Read the features and targets in a file.
+    """Read the features and targets in a file of any format.
 
-    Parameters
-    ----------
-    path : Path
-        CSV or TSV (also gzipped), Excel, Parquet, Arrow or Feather, NPZ, MAT, or AnnData.
-    settings : TableSettings, optional
-        Which columns are read, and how.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    InputError
-        With a sentence on what is wrong with the file or the settings.
+    An InputError has a sentence on each thing that is wrong with the file or the settings.
     """
     settings = settings or TableSettings()
-    return as_table(load_joined(path, settings), path, settings)
+    return as_table(load(path, settings), path, settings)
 
 
 def as_table(loaded: Loaded, path: Path, settings: TableSettings) -> Table:
@@ -316,6 +279,8 @@ def as_table(loaded: Loaded, path: Path, settings: TableSettings) -> Table:
 def _targets(settings: TableSettings, loaded: Loaded) -> tuple[list[str], str | None]:
     """The columns to predict, and the value that is the event if it is named."""
     columns = loaded.target_names
+    if not columns:
+        raise InputError("There is no target.")
     if settings.time is not None:
         return find_survival(settings.time, settings.event, columns)
     if settings.target:

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from rowsparse._files import write_whole
 from rowsparse.evaluation import Record
-from rowsparse.workflow.loading import Loaded, format_of, load, load_joined
+from rowsparse.workflow.loading import Loaded, format_of, load
 from rowsparse.workflow.messages import InputError, required, shown
 from rowsparse.workflow.model import MODEL_FILE, SavedModel
 from rowsparse.workflow.results import (
@@ -28,6 +28,7 @@ from rowsparse.workflow.results import (
     ListedFeature,
     PathResult,
     RankedFeature,
+    Result,
     SelectionResult,
     SurvivalScore,
 )
@@ -310,9 +311,7 @@ def _cell(value: Any) -> Any:
     return "" if _is_nan(value) else value
 
 
-def _json(
-    out: Path, result: SelectionResult | ComparisonResult | PathResult, findings: dict[str, Any]
-) -> Path:
+def _json(out: Path, result: Result, findings: dict[str, Any]) -> Path:
     """Write result.json: the findings, and all it takes to repeat the run."""
     settings = dict(result.settings)
     record = {
@@ -398,7 +397,7 @@ def _frame_writer(
         # Types such as categories are kept by polars itself only.
         frame = required("polars").read_parquet(table)
     else:
-        frame = load_joined(table, reading, as_text=as_it_is, with_target=False).frame
+        frame = load(table, reading, as_text=as_it_is).frame
     part = frame.select([name for name in frame.columns if name in wanted])
     form = form or ("xlsx" if kind == "excel" else kind)
     if form == "xlsx":
@@ -416,7 +415,7 @@ def _frame_writer(
 
 def _array_writer(kind: str, table: Path, wanted: set[str]) -> Callable[[Path], Any]:
     """What writes the columns of a matrix, and all columns beside it."""
-    loaded = load(table, with_target=False)
+    loaded = load(table)
     columns = [j for j, name in enumerate(loaded.features) if name in wanted]
     if kind == "h5ad":
         return required("anndata").read_h5ad(table)[:, columns].copy().write_h5ad
