@@ -10,10 +10,11 @@ import pytest
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from rowsparse import TopK
+from rowsparse import TopK, topk_path
 from rowsparse.workflow.compare import compare
 from rowsparse.workflow.loading import open_table
-from rowsparse.workflow.settings import CompareSettings, TableSettings
+from rowsparse.workflow.select import find_path
+from rowsparse.workflow.settings import CompareSettings, PathSettings, TableSettings
 from rowsparse.workflow.table import Table, read_table
 from rowsparse.workflow.writing import write_predictions
 
@@ -75,6 +76,9 @@ def test_weights_of_classes_are_those_of_the_selector_and_of_the_model(tmp_path:
         machine.fit(StandardScaler().fit_transform(table.X[:, order]), y)
         assert result.model is not None
         np.testing.assert_allclose(result.model.judge.coefficients, machine.coef_, rtol=1e-4)
+        path = find_path(heavy, PathSettings(k_max=3, cv=3))
+        expected = topk_path(table.X, y, 3, class_weight=weights, random_state=0)
+        np.testing.assert_allclose(path.objectives, expected.objectives)
     settings = CompareSettings(k=(2,), methods=("topk", "relieff"), cv=3)
     notes = compare(weighted(table, class_weight="balanced"), settings).data.notes
     assert any(note.startswith("ReliefF selected without weights of classes") for note in notes)

@@ -50,7 +50,7 @@ def test_a_category_is_one_step_of_a_path(tmp_path: Path) -> None:
     assert named[0] == ["colour"]
     assert not any("colour=" in name for names in named for name in names)
     assert any("together or not at all" in note for note in path.data.notes)
-    assert find_path(table, PathSettings(cv=2, k_max=100)).ks[-1] == table.n_units == D + 1
+    assert find_path(table, PathSettings(cv=2, k_max=100)).ks[-1] == D + 1
     barred = find_path(table, PathSettings(cv=2, k_max=100, exclude="colour"))
     assert barred.ks[-1] == D
     assert all("colour" not in [barred.names[j] for j in support] for support in barred.supports)

@@ -437,21 +437,11 @@ _MOST_NAMES = 5000
 class TargetColumns:
     """What is to be predicted.
 
-    Attributes
-    ----------
-    y : array of shape (n,) or (n, c)
-        Classes, 0/1 labels, numbers, or a structured array with the events and the times.
-    task : {"classification", "multilabel", "regression", "counts", "survival"}
-    names : tuple of str
-        Names of the columns; of survival that of the times, then that of the events.
-    classes : tuple of str
-        Names of classes or labels, in the order of their values or columns.
-    counts : tuple of int
-        How many samples each has.
-    values : tuple
-        The classes as they are in the file, if ``y`` has their places in another order; of survival
-        the one that is the event, as text.
-    notes : tuple of str
+    ``y`` has classes, 0/1 labels, numbers, or is a structured array with the events and the times.
+    ``names`` are those of the columns; of survival that of the times, then that of the events.
+    ``classes`` are names of classes or labels, in the order of their values or columns, and
+    ``counts`` how many samples each has. ``values`` are the classes as they are in the file, if
+    ``y`` has their places in another order; of survival the one that is the event, as text.
     """
 
     y: NDArray[Any]

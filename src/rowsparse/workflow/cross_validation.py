@@ -308,23 +308,12 @@ _WITH_ALL = {
 
 @dataclass(frozen=True)
 class Validation:
-    """Cross-validated scores of a method.
+    """Cross-validated scores of a method, for several numbers of features ``ks``.
 
-    Attributes
-    ----------
-    table : Table
-    splits : list of (train, test)
-    metric : str
-        Name of the score.
-    ks : tuple of int
-        Numbers of features.
-    scores : array of shape (n_splits, n_ks)
-        Of each fold, with the features selected in it.
-    baseline, adjusted, chance : arrays of shape (n_splits,)
-        Score of each fold with all features, with the columns alone that are in every model, and
-        without any feature; NaN if not computed, or if there are none.
-    predicted : tuple of dict of int to Predictions
-        For each fold the predictions of its test samples, by the number of features.
+    ``scores``, of shape (n_splits, n_ks), are those of each fold with the features selected in it;
+    ``baseline``, ``adjusted`` and ``chance`` are its scores with all features, with the columns
+    alone that are in every model, and without any feature, NaN if not computed. ``predicted`` has
+    for each fold the predictions of its test samples, by the number of features.
     """
 
     table: Table

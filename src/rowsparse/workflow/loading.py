@@ -84,30 +84,12 @@ def _row_place(row: int) -> str:
 class Loaded:
     """The columns of a file or a data frame, by their names.
 
-    Attributes
-    ----------
-    frame : polars.DataFrame, pandas.DataFrame or None
-        A table whose columns may be features or targets.
-    matrix : array or sparse matrix, or None
-        Features, for the formats that store them apart from the targets.
-    features : list of str
-        Names of the columns of ``matrix``.
-    labels : dict of str to array
-        Columns beside ``matrix`` that may be targets.
-    notes : list of str
-        Sentences on how the file was read.
-    place : callable
-        Where people find a row, counted from 0, in the file: "line 7" or "row 6".
-    elsewhere : str
-        A sentence on what else the file holds, for columns that are not found.
-    source : str
-        What messages call the table.
-    path : Path or None
-        The file, if it is one.
-    reading : ReadingSettings
-        How the file was read.
-    dialect : Dialect or None
-        How a text file is written.
+    ``frame``, of polars or pandas, has columns that may be features or targets. Formats that store
+    them apart have a ``matrix`` with the names ``features``, and the targets in ``labels``.
+    ``place`` says where people find a row, counted from 0, in the file: "line 7" or "row 6".
+    ``elsewhere`` is a sentence on what else the file holds, for columns that are not found, and
+    ``notes`` are sentences on how it was read. ``source`` is what messages call the table; a file
+    has its ``path``, how it was read, and of text how it is written.
     """
 
     frame: Any = None

@@ -143,15 +143,7 @@ _FORMAT, _VERSION = "rowsparse model", 3
 class SavedFeature:
     """A selected feature: a column of numbers, or whether a category has a value.
 
-    Attributes
-    ----------
-    name : str
-    column : str
-        The column of the table.
-    value : str or None
-        The value that counts as 1, all others as 0; None for numbers.
-    mean, scale : float
-        The model takes (x - mean) / scale.
+    ``value`` counts as 1, all others as 0; None for numbers. The model takes (x - mean) / scale.
     """
 
     name: str

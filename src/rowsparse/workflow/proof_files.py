@@ -19,18 +19,10 @@ _ROUNDING = 1e-8
 
 @dataclass(frozen=True)
 class CheckedProof:
-    """A proof after its check against a table.
+    """A proof, as it was read, after its check against a table.
 
-    Attributes
-    ----------
-    proof : Proof
-        As it was read.
-    features : tuple of str
-        Names of the columns chosen.
-    checked : Verification or None
-        What the proof proves of the table; None if it is about another one.
-    difference : str
-        How that table differs, if it does.
+    ``features`` are the names of the columns chosen, and ``checked`` is what the proof proves of
+    the table: None if it is about another one, and then ``difference`` says how that table differs.
     """
 
     proof: Proof

@@ -71,25 +71,14 @@ class DataSummary:
 class RankedFeature:
     """One selected feature, or one column of those that a selected feature is encoded as.
 
-    Attributes
-    ----------
-    rank, index : int
-        1 for the strongest; the column among the features.
-    name : str
-        As in the table; may hold any characters.
-    score : float
-        The method's own score.
-    frequency, frequency_interval : float and tuple of float, or None
-        Share of the resamples in which it was selected, with its 95 % interval; None if it had to
-        be selected (``is_forced``).
-    speaks_for : str
-        What a high value speaks for by the largest coefficient (or the largest mean, for methods
-        without coefficients): a class or label, "against" one, or a higher or lower number; empty
-        if there is no effect.
-    coefficients : tuple of float
-        One for each class or target, per standard deviation of the feature; empty if none.
-    p_value, fdr, effect, effect_in : float or None, and str
-        Of the feature by itself, see :class:`rowsparse.workflow.univariate.UnivariateTests`.
+    ``rank`` is 1 for the strongest, ``index`` the column among the features, and ``score`` the
+    method's own. ``frequency`` is the share of the resamples in which it was selected, with its 95
+    % interval; None if it had to be selected (``is_forced``). ``speaks_for`` is what a high value
+    speaks for by the largest coefficient (or the largest mean, for methods without coefficients): a
+    class or label, "against" one, or a higher or lower number; empty if there is no effect.
+    ``coefficients`` are one for each class or target, per standard deviation of the feature; empty
+    if none. The last four are of the feature by itself, see
+    :class:`rowsparse.workflow.univariate.UnivariateTests`.
     """
 
     rank: int
@@ -157,20 +146,12 @@ class ListedFeature:
 class Alternatives:
     """The choices that are nearly as good as the best one; see :class:`rowsparse.NearOptimal`.
 
-    Attributes
-    ----------
-    tolerance, proven : float
-        By how much an objective may exceed the least one, as a share; and up to where the choices
-        are proven to be all, negative if not even the best one is proven.
-    is_complete : bool
-        Whether these are proven to be all within the tolerance.
-    features : tuple of ListedFeature
-        Those in some choice, the indispensable ones first.
-    choices, increases : tuples
-        For each choice, the best one first, the places of its features among these, and by how
-        much its objective exceeds that of the best one, as a share.
-    n_uncertain : int
-        For how many of them rounding decides whether they are within the tolerance.
+    An objective may exceed the least one by ``tolerance``, as a share. Up to ``proven`` the choices
+    are proven to be all, negative if not even the best one is proven; ``is_complete`` says whether
+    that is all within the tolerance. ``features`` are those in some choice, the indispensable ones
+    first. ``choices`` has for each, the best one first, the places of its features among these, and
+    ``increases`` by how much its objective exceeds that of the best one, as a share. For
+    ``n_uncertain`` of them rounding decides whether they are within the tolerance.
     """
 
     tolerance: float
@@ -289,16 +270,11 @@ class NumberScore:
 class SurvivalScore:
     """Survival of the halves of the held-out samples by their risk scores.
 
-    Attributes
-    ----------
-    y : structured array of shape (n,)
-        Events and times of the samples of all folds; of the first ones, if they are repeated.
-    is_high : array of bool of shape (n,)
-        Whether the risk score of a sample is above the median of its own fold: the models of
-        different folds have scores of their own.
-    p_value : float
-        Of the log-rank test of the halves, within the folds; NaN if no event tells. Its variance is
-        corrected as Nadeau and Bengio (2003) do that of scores, as the models share samples.
+    ``y`` has events and times of the samples of all folds; of the first ones, if they are repeated.
+    ``is_high`` says whether the risk score of a sample is above the median of its own fold: the
+    models of different folds have scores of their own. ``p_value`` is that of the log-rank test of
+    the halves, within the folds; NaN if no event tells. Its variance is corrected as Nadeau and
+    Bengio (2003) do that of scores, as the models share samples.
     """
 
     y: Array
@@ -365,47 +341,25 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionResult(Result):
-    """Result of :func:`rowsparse.workflow.select.select`.
+    """Result of :func:`rowsparse.workflow.select.select`; what was not measured is None or empty.
 
-    What was not measured is None, NaN or empty.
+    ``method_reference`` is the paper. ``k`` features were selected, those encoded as several
+    columns counted once; ``n_forced`` of them had to be. ``features`` has one record for each
+    selected column, in the order of their ranks, and ``covariates`` those in every model that are
+    not counted. ``objective`` is what the method minimises, at its choice; ``certificate`` is None
+    for methods without a statement on optimality, and ``proof`` has every step. ``progress`` is how
+    the objective fell and the bound rose, and ``converged`` whether the method's own criterion was
+    met.
 
-    Attributes
-    ----------
-    method_reference : str
-        The paper.
-    k : int
-        Number of features selected, those encoded as several columns counted once.
-    features, covariates : tuple of RankedFeature
-        One for each selected column, in the order of their ranks; and the columns that are in
-        every model and not counted (``adjust``).
-    certificate : Certificate or None
-        None for methods without a statement on optimality; ``proof`` has every step.
-    score, score_sd, metric : float, float and str
-        Cross-validated score of a linear model on the selected features.
-    baseline_score, covariate_score, chance_score : float
-        The same with all features, with the covariates alone, and without any.
-    correlation : array of shape (k, k)
-        Of the selected features, in the order of ``features``.
-    closest : tuple of tuple of CloseFeature
-        For each selected feature the closest ones that were left out.
-    distributions : tuple of Distribution
-        One for each of the first selected features.
-    stability : tuple of float or None
-        The measure of Nogueira et al. over the resamples, with its 95 % interval. Features that
-        had to be selected, or must not be, are left out of it; None if no choice is left.
-    progress : tuple of ProgressPoint
-        How the objective fell and the bound rose over time.
-    objective : float
-        What the method minimises, at its choice.
-    converged : bool
-        Whether the method's own criterion was met.
-    n_forced : int
-        How many of the k features had to be selected.
-    model : SavedModel or None
-        The selection with a linear model, for other tables; ``holdout`` is its score on one that
-        took no part.
-    tests : UnivariateTests or None
-        Of every feature of the table by itself; None with too few samples.
+    ``score`` is the cross-validated one of a linear model on the selected features; NaN without.
+    ``baseline_score``, ``covariate_score`` and ``chance_score`` are the same with all features,
+    with the covariates alone, and without any. ``stability`` is the measure of Nogueira et al. over
+    the resamples, with its 95 % interval, of the features that may be selected or not.
+
+    ``correlation`` is that of the selected features, and ``closest`` has for each those that were
+    left out and are closest to it; ``distributions`` are of the first ones. ``tests`` are of every
+    feature of the table by itself; None with too few samples. ``model`` is the selection with a
+    linear model, for other tables, and ``holdout`` its score on one that took no part.
     """
 
     method: str

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from rowsparse._threads import one_blas_thread
@@ -25,7 +25,6 @@ __all__ = [
     "in_threads",
     "recorded",
     "silent",
-    "thread_backend",
     "thread_count",
     "versions",
 ]
@@ -127,13 +126,3 @@ def in_threads(
             results.append(result)
             done(len(results))
     return results
-
-
-@contextmanager
-def thread_backend(workers: int) -> Iterator[None]:
-    """Let scikit-learn use ``workers`` threads for its parallel work."""
-    if workers < 2:
-        yield
-        return
-    with parallel_config("threading", n_jobs=workers), one_blas_thread():
-        yield

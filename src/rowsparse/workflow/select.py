@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 
 from rowsparse._arrays import Array, Index, Mask, dense_columns
 from rowsparse._compat import HAS_CALLBACKS
@@ -48,7 +49,6 @@ from rowsparse.workflow.run_log import (
     collect_warnings,
     recorded,
     silent,
-    thread_backend,
     thread_count,
     versions,
 )
@@ -295,7 +295,12 @@ class _Run:
         )
         workers = thread_count(self.settings.n_jobs)
         try:
-            with self.timer.step("resample"), collect_warnings(), thread_backend(workers):
+            with (
+                self.timer.step("resample"),
+                collect_warnings(),
+                one_blas_thread(workers > 1),
+                parallel_config("threading", n_jobs=workers),
+            ):
                 return again.fit(table.X, self.plan.goal(), groups=table.sample_groups)
         except ValueError as error:
             self.warn(f"No selection frequencies: {one_line(error)}")
@@ -511,19 +516,6 @@ def distributions(table: Table, order: Index) -> tuple[Distribution, ...]:
 
 
 # --------------------------------------------------------------------- for every number of features
-# Parameters of TopK that topk_path has too.
-_PATH_PARAMETERS = (
-    "loss",
-    "alpha",
-    "clip",
-    "include",
-    "exclude",
-    "feature_groups",
-    "task",
-    "random_state",
-)
-
-
 def find_path(
     table: Table, settings: PathSettings | None = None, *, progress: ProgressCallback = silent
 ) -> PathResult:
@@ -535,9 +527,8 @@ def find_path(
     metric = score_metric(table, splits, settings.metric)
     ks = plan.counts_up_to(settings.k_max)
     progress(f"The best features for every k up to {ks[-1]}")
-    options = {name: plan.params[name] for name in _PATH_PARAMETERS if name in plan.params}
     with timer.step("path"), collect_warnings() as found, one_blas_thread(not table.is_large):
-        path = topk_path(table.X, table.y, plan.n_asked(ks[-1]), **options)
+        path = topk_path(table.X, table.y, plan.n_asked(ks[-1]), **plan.params)
     with timer.step("validate"), one_blas_thread(not table.is_large):
         validation = cross_validate(
             plan,
@@ -548,6 +539,7 @@ def find_path(
             n_jobs=settings.n_jobs,
             progress=progress,
         )
+    effective = {name: plan.parameters()[name] for name in ("loss", "alpha")}
     imbalance = imbalance_note(table, metric, settings.metric)
     leaks = find_leaks(plan)
     # The path begins with the columns that are in every model alone.
@@ -570,15 +562,9 @@ def find_path(
         names=tuple(names),
         objectives=tuple(path.objectives[first:].tolist()),
         curve=validation.curve(),
-        settings=recorded(settings, {**_effective(plan), "task": table.task}),
+        settings=recorded(settings, {**effective, "task": table.task}),
         versions=versions(),
         seconds=timer.seconds,
         warnings=(*leaks.sentences(), *found.sentences, *([imbalance] if imbalance else [])),
         verdict=validation.held_out().verdict(),
     )
-
-
-def _effective(plan: Plan) -> dict[str, Any]:
-    """The loss and the ridge that take effect."""
-    parameters = plan.parameters()
-    return {name: parameters[name] for name in ("loss", "alpha")}

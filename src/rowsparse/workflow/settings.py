@@ -12,7 +12,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, Literal, Self, TypeVar
 
 from rowsparse._parameters import Constraint, Either, Number, OneOf
-from rowsparse.workflow.messages import InputError, check_setting, setting, shown
+from rowsparse.workflow.messages import InputError, check_setting, setting, shown, split_names
 
 __all__ = [
     "CompareSettings",
@@ -35,22 +35,11 @@ _TASKS = OneOf(("auto", "classification", "multilabel", "regression", "counts", 
 class Option:
     """What a setting is.
 
-    Attributes
-    ----------
-    help : str
-        A short sentence.
-    panel : {"Table", "Model", "Scores", "Results", "Experts"}
-        Where the help of a command lists it.
-    allowed : Constraint, callable that returns one, or None
-        What it may be, if that does not depend on the table.
-    short : str
-        A flag of one letter.
-    parse : callable or None
-        The value of what is typed; by default the type of the field is.
-    is_path : bool
-        Whether it names a file, which settings.toml names from its own folder.
-    is_argument : bool
-        Whether it is typed by its place, without a flag.
+    ``help`` is a short sentence, ``panel`` where the help of a command lists it, and ``short`` a
+    flag of one letter. ``allowed`` says what it may be, if that does not depend on the table, or
+    returns that. ``parse`` makes the value of what is typed; by default the type of the field does.
+    ``is_path`` is for a file, which settings.toml names from its own folder, and ``is_argument``
+    for what is typed by its place, without a flag.
     """
 
     help: str
@@ -100,7 +89,7 @@ def _losses() -> Constraint:
 
 def _parts(text: str) -> tuple[str, ...]:
     """What stands between commas, each once."""
-    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    return tuple(dict.fromkeys(split_names(text)))
 
 
 def _count(text: str) -> int | Literal["auto"]:

@@ -120,22 +120,10 @@ def _as_parquet(path: Path, reading: TableSettings, progress: ProgressCallback) 
 class StreamedSelection:
     """What one pass found, and the small table for the rest of the workflow.
 
-    Attributes
-    ----------
-    table : Table
-        The selected columns of some rows.
-    settings : SelectSettings
-        Those with which all columns of that table are selected.
-    n_samples, n_features : int
-        Of the whole table.
-    places : dict of str to int
-        Where the selected columns are among all features.
-    stability : StabilitySelection or None
-        The frequencies of all features.
-    curve : KCurve or None
-        The scores over k, where k was chosen.
-    objective : float
-        Of the selection from all rows.
+    ``table`` has the selected columns of some rows, and ``settings`` select them all. ``stability``
+    has the frequencies of all ``n_features``, and ``places`` says where the selected ones are among
+    them. ``curve`` has the scores over k, where k was chosen, and ``objective`` is that of the
+    selection from all ``n_samples`` rows.
     """
 
     table: Table
@@ -262,15 +250,12 @@ def _columns(path: Path, reading: TableSettings) -> tuple[list[str], list[str]]:
     aside = {*targets, *find_columns("drop", reading.drop, schema.names)}
     kinds = (types.is_floating, types.is_integer, types.is_boolean)
     numbers = [field.name for field in schema if any(kind(field.type) for kind in kinds)]
-    names = [name for name in numbers if not (name in aside or _names_rows(name))]
+    # To look at the values of a column would take a pass.
+    aside |= {name for name in numbers if is_id_name(name) or is_index_name(name)}
+    names = [name for name in numbers if name not in aside]
     if not names:
         raise InputError(f"{shown(path.name)} has no columns of numbers besides {quoted(targets)}.")
     return names, targets
-
-
-def _names_rows(name: str) -> bool:
-    """Whether a column is an identifier by its name; to look at its values would take a pass."""
-    return is_id_name(name) or is_index_name(name)
 
 
 def _selected(

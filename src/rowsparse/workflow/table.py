@@ -53,35 +53,14 @@ _LARGE, _BLOCK = 5_000_000, 2_000_000
 class Table:
     """Features, targets, and what was done to them.
 
-    Attributes
-    ----------
-    X : array or sparse matrix of shape (n_samples, n_features)
-        Without missing values.
-    names : list of str
-        Of the features.
-    target : TargetColumns
-    path : Path
-        The file.
-    made_from : dict of int to str
-        The column of categories that a feature was made from.
-    columns : dict of str to Column
-        How columns became features that are more than their numbers.
-    gaps : dict of str to array of int
-        Rows in which a column of the file had no value, which X has been given.
-    identifiers : tuple of str
-        Columns that only number or name the rows.
-    left_out : dict of str to str
-        Columns of the file that are no features, and why, as the end of a sentence.
-    notes : tuple of str
-        One sentence for each thing done to the data.
-    class_weight : None, "balanced" or dict
-        What the samples of each class count, as in scikit-learn.
-    sample_groups : array of int or None
-        The group of each row, from the column that the settings name.
-    reading : TableSettings
-        How the file was read.
-    sha256 : str
-        Of the file; empty if not computed.
+    ``X`` is dense or sparse, without missing values: ``gaps`` has the rows in which a column of the
+    file had none, which X has been given. ``made_from`` has the column of categories that a feature
+    was made from, ``columns`` how columns became features that are more than their numbers, and
+    ``left_out`` the columns of the file that are no features, and why, as the end of a sentence;
+    ``identifiers`` are those that only number or name the rows. ``notes`` has a sentence for each
+    thing done to the data. ``class_weight`` is None, "balanced" or a dict, as in scikit-learn, and
+    ``sample_groups`` the group of each row, from the column that the settings name. ``reading``
+    says how the file was read, and ``sha256`` is that of the file, empty if not computed.
     """
 
     X: Any

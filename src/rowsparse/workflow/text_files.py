@@ -214,19 +214,10 @@ _DECIMAL_POINT = re.compile(r"^[+-]?\d*\.\d+$")
 class Dialect:
     """How a text file is written.
 
-    Attributes
-    ----------
-    separator : str
-        Between cells; a blank stands for any number of blanks.
-    encoding : str
-    n_comments : int
-        Lines before the header.
-    has_row_names : bool
-        Whether the first cell of each row is a name that the header has no cell for.
-    decimal_comma : bool
-    header : tuple of str
-    is_text : tuple of bool
-        Whether columns hold anything but numbers: a guess from the first rows.
+    A ``separator`` that is a blank stands for any number of blanks. ``n_comments`` are the lines
+    before the header. With ``has_row_names``, the first cell of each row is a name that the header
+    has no cell for. ``is_text`` says whether columns hold anything but numbers, a guess from the
+    first rows.
     """
 
     separator: str

@@ -42,31 +42,14 @@ _ROUNDING = 10 * np.finfo(np.float64).eps
 class UnivariateTests:
     """A test of each feature of a table by itself, before any selection.
 
-    Attributes
-    ----------
-    test : str
-        Such as "t test".
-    effect_name : str
-        "log2 fold change", "standardised mean difference", "correlation" or "rank correlation".
-    p, fdr : arrays of shape (n_features,)
-        p-values, 1 for a constant feature, and the false discovery rates of Benjamini and Hochberg
-        (1995) over all features; NaN for covariates.
-    effects : array of shape (n_features,)
-        Positive if the feature is higher in the group; NaN for a column without such an effect.
-    groups : array of int of shape (n_features,)
-        The class, label or target that the effect is largest for.
-    group_names : tuple of str
-        Names of the classes, labels or targets.
-    n_targets : int
-        How many labels or numbers each feature was tested against.
-    covariates : tuple of str
-        Columns that tests and effects are adjusted for.
-    unit : {"rows", "means", "clusters"}
-        What is independent: the rows; the means of groups of rows, in which the target is the same;
-        or groups in which it is not.
-    groups_column : str
-        The column with the groups, if there are any, and how many there are.
-    n_groups : int
+    ``p`` are p-values, 1 for a constant feature, and ``fdr`` the false discovery rates of Benjamini
+    and Hochberg (1995) over all features; NaN for covariates. ``effects`` are positive if the
+    feature is higher in the group, and NaN for a column without such an effect; ``groups`` are the
+    class, label or target that each is largest for, by its place in ``group_names``. Each feature
+    was tested against ``n_targets`` labels or numbers, adjusted for ``covariates``. ``unit`` is
+    what is independent: "rows"; "means" of groups of rows, in which the target is the same; or
+    "clusters", groups in which it is not. ``groups_column`` has these ``n_groups`` groups, if there
+    are any.
     """
 
     test: str
