@@ -43,17 +43,9 @@ __all__ = [
 class Predictions:
     """Predictions of a model.
 
-    Attributes
-    ----------
-    answers : array
-        Classes, 0/1 labels or numbers.
-    values : array of shape (n_samples, n_classes) or None
-        Probabilities or decision values of each class, or of each label; None for numbers, and
-        of models that have neither.
-    classes : array or None
-        The classes in the order of the columns of ``values``; None for labels and numbers.
-    are_probabilities : bool
-        Whether the values are probabilities.
+    ``answers`` are classes, 0/1 labels or numbers. ``values`` are probabilities or decision values
+    of each class, with the columns in the order of ``classes``, or of each label; None for numbers,
+    and of models that have neither.
     """
 
     answers: Any
@@ -68,21 +60,8 @@ class Predictions:
 
 
 def predict(model: Any, X: Any, task: str) -> Predictions:
-    """The predictions of a fitted model, with probabilities if it has them.
+    """The predictions of a fitted model of scikit-learn, with probabilities if it has them.
 
-    Parameters
-    ----------
-    model : estimator
-        Of scikit-learn.
-    X : array of shape (n_samples, n_features)
-    task : {"classification", "multilabel", "regression", "counts", "survival"}
-
-    Returns
-    -------
-    Predictions
-
-    Examples
-    --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.svm import SVC
     >>> X, y = load_iris(return_X_y=True)
@@ -127,28 +106,11 @@ def is_better_low(metric: str) -> bool:
 def prediction_scores(
     task: str, y_true: Any, predictions: Predictions, metric: str | None = None
 ) -> dict[str, float]:
-    """All metrics of a task that need nothing but the answers, and one more if it is wanted.
+    """All metrics of a task that need nothing but the answers, and one of the others if wanted.
 
-    For labels, ``accuracy`` is the share of samples whose labels are all right, and
-    ``macro_f1`` the mean over the labels of F1, 0 for a label that is never predicted.
+    For labels, ``accuracy`` is the share of samples whose labels are all right, and ``macro_f1``
+    the mean over the labels of F1, 0 for a label that is never predicted.
 
-    Parameters
-    ----------
-    task : {"classification", "multilabel", "regression", "counts", "survival"}
-        What the targets are.
-    y_true : array-like
-        Targets.
-    predictions : Predictions
-        What a model says.
-    metric : str, optional
-        One of :data:`NEEDS_VALUES`.
-
-    Returns
-    -------
-    dict of str to float
-
-    Examples
-    --------
     >>> said = Predictions([0, 0, 1, 1])
     >>> scores = prediction_scores("classification", [0, 0, 0, 1], said)
     >>> scores["accuracy"], round(scores["balanced_accuracy"], 3)
@@ -163,30 +125,15 @@ def prediction_scores(
 
 
 def prediction_score(metric: str, task: str, y_true: Any, predictions: Predictions) -> float:
-    """One metric of a task.
+    """One of the metrics that :data:`METRICS` lists for a task.
 
     ``auc`` is the area under the ROC curve: of several classes, each against the rest, the mean
     over those in `y_true`; of labels, the mean over those that are 0 and 1 in `y_true`. It is NaN
-    if there is none. ``log_loss`` is the mean of -log of the probability of the true class, and
-    NaN if the model has no probabilities. ``d2`` is the share of the Poisson deviance that the
-    predictions explain, as R^2 has it of the squared residuals. ``concordance`` is Harrell's C:
-    the share of the pairs of samples in which the one with the earlier event has the higher risk;
-    NaN without such a pair.
-
-    Parameters
-    ----------
-    metric : str
-        One of those that :data:`METRICS` lists for the task.
-    task : {"classification", "multilabel", "regression", "counts", "survival"}
-        What the targets are.
-    y_true : array-like
-        Targets.
-    predictions : Predictions
-        What a model says.
-
-    Returns
-    -------
-    float
+    if there is none. ``log_loss`` is the mean of -log of the probability of the true class, and NaN
+    if the model has no probabilities. ``d2`` is the share of the Poisson deviance that the
+    predictions explain, as R^2 has it of the squared residuals. ``concordance`` is Harrell's C: the
+    share of the pairs of samples in which the one with the earlier event has the higher risk; NaN
+    without such a pair.
     """
     answers = predictions.answers
     if metric == "accuracy":
@@ -215,20 +162,9 @@ def score_by_chance(metric: str, task: str, y_true: Any, predictions: Prediction
     """The score that predictions are expected to have if they are given to the samples at random.
 
     The mean over all rotations of the predictions, or over some where there are many samples. All
-    metrics are means over pairs of a target and a prediction, or follow from such means that do
-    not depend on the order, so that one score of all pairs is that of their mean.
+    metrics are means over pairs of a target and a prediction, or follow from such means that do not
+    depend on the order, so that one score of all pairs is that of their mean.
 
-    Parameters
-    ----------
-    metric, task, y_true, predictions
-        As in :func:`prediction_score`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
     >>> score_by_chance("accuracy", "classification", [0, 0, 1, 1], Predictions([0, 0, 0, 1]))
     0.5
     """
@@ -286,19 +222,8 @@ def _log_loss(y_true: Any, predictions: Predictions) -> float:
 def refitted_objective(X: Any, y: Any, support: Any, *, task: str = "auto") -> float:
     """||Y - XW - 1b'||_F^2 by least squares on the selected, standardised columns.
 
-    Parameters
-    ----------
-    X, y : array-like
-        Data and targets; classes count one-hot.
-    support : array of bool or of int
-        The selected columns.
-    task : {"auto", "classification", "multilabel", "regression"}, default="auto"
-        What y holds.
-
-    Returns
-    -------
-    float
-        The least value of the objective that CD-LSR, IPFS and TopK (without a ridge) minimise.
+    Classes count one-hot. It is the least value of the objective that CD-LSR, IPFS and TopK
+    (without a ridge) minimise.
     """
     return residue(X, y, support, task=task, fit_intercept=True) ** 2
 
@@ -310,17 +235,6 @@ def residue(
 
     Without an intercept, as Kong & Ding (2014) print it, it cannot fall below the part of Y that
     centred columns do not reach, sqrt(n) ||mean(Y)||, whatever the features.
-
-    Parameters
-    ----------
-    X, y, support, task
-        As in :func:`refitted_objective`.
-    fit_intercept : bool, default=False
-        Whether a constant may be fitted too.
-
-    Returns
-    -------
-    float
     """
     Z = _standardized_selection(X, support)
     Y = encode_targets(target_array(y, Z.shape[0]), task)
@@ -332,27 +246,13 @@ def residue(
 
 
 def redundancy(X: Any, support: Any, *, kind: str = "absolute") -> float:
-    """How much the selected features repeat one another.
+    """How much the selected features repeat one another; 0 for a single one.
 
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Data.
-    support : array of bool or of int
-        The selected columns.
-    kind : {"absolute", "published"}, default="absolute"
-        "absolute" is the mean of |corr(f_i, f_j)| over all pairs, between 0 and 1. "published"
-        is the redundancy rate as papers print it (An et al. 2021, after Zhao et al. 2010), the
-        sum of corr(f_i, f_j) over the pairs i > j divided by k (k - 1): half of a mean in which
-        negative correlations cancel positive ones.
+    "absolute" is the mean of |corr(f_i, f_j)| over all pairs, between 0 and 1. "published" is the
+    redundancy rate as papers print it (An et al. 2021, after Zhao et al. 2010), the sum of
+    corr(f_i, f_j) over the pairs i > j divided by k (k - 1): half of a mean in which negative
+    correlations cancel positive ones. Constant columns count as uncorrelated.
 
-    Returns
-    -------
-    float
-        0 for a single feature. Constant columns count as uncorrelated.
-
-    Examples
-    --------
     >>> X = np.array([[1.0, 1.0, -1.0], [2.0, 2.0, -2.0], [0.0, 0.0, 0.0]])
     >>> rate = redundancy(X, [0, 1, 2], kind="published")
     >>> round(redundancy(X, [0, 1, 2]), 3), round(rate, 3)

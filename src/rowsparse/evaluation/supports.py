@@ -29,18 +29,10 @@ _PATH_FROM = 8
 
 @dataclass(frozen=True)
 class Selection:
-    """What a selector picked for one k.
+    """What a selector picked for one k: the features, sorted.
 
-    Attributes
-    ----------
-    k : int
-        Number of features asked for.
-    support : array of int
-        The features, sorted.
-    seconds : float
-        Time of the fit that picked them.
-    shared : bool
-        Whether the same fit gave the selections of other k.
+    ``seconds`` is the time of the fit that picked them, and ``shared`` says whether the same fit
+    gave the selections of other k.
     """
 
     k: int
@@ -81,34 +73,18 @@ def select_for_each(
     seed: int | None = None,
     along_path: bool | None = None,
 ) -> dict[int, Selection]:
-    """Pick k features for every k.
+    """Pick k features for every k, in rising order; a k beyond the number of columns counts as it.
 
-    One fit serves all k where the method allows it: :class:`~rowsparse.TopK` by its path (see
-    ``along_path``) or by single searches in data that are prepared once; others if the fitted
-    selector has an ``order_`` whose beginnings are its choices (filters, and methods with a fixed
-    penalty), and scikit-learn's ``SelectKBest`` and ``RFE`` likewise. Otherwise it is fitted once
-    for each k.
+    One fit serves all k where the method allows it: :class:`~rowsparse.TopK` by its path or by
+    single searches in data that are prepared once; others if the fitted selector has an ``order_``
+    whose beginnings are its choices (filters, and methods with a fixed penalty), and scikit-learn's
+    ``SelectKBest`` and ``RFE`` likewise. Otherwise it is fitted once for each k. A clone is given
+    each k as ``n_features_to_select``, ``k`` or ``max_features``, and ``seed`` if its
+    ``random_state`` is None.
 
-    Parameters
-    ----------
-    selector : selector
-        Not fitted. A clone is given each k as ``n_features_to_select``, ``k`` or
-        ``max_features``.
-    X, y : array-like
-        Data and targets.
-    ks : iterable of int
-        Numbers of features; those beyond the number of columns count as all.
-    seed : int, optional
-        For selectors whose ``random_state`` is None.
-    along_path : bool, optional
-        Whether :class:`~rowsparse.TopK` goes along its path, where the features for one k
-        depend on the other k; single searches are more thorough. By default it does for more
-        than eight k.
-
-    Returns
-    -------
-    dict of int to Selection
-        By k, in rising order.
+    ``along_path`` says whether :class:`~rowsparse.TopK` goes along its path, where the features for
+    one k depend on the other k; single searches are more thorough. By default it does for more than
+    eight k.
     """
     wanted = sorted({int(k) for k in ks})
     d = X.shape[1]

@@ -22,17 +22,9 @@ _QUANTILE = 1.959963984540054
 class KaplanMeier:
     """The share of samples without the event, over time.
 
-    Attributes
-    ----------
-    times : array of shape (m,)
-        The distinct times, in order.
-    survival : array of shape (m,)
-        The estimate of Kaplan and Meier from each time on.
-    low, high : array of shape (m,)
-        The 95 % interval by Greenwood's variance of log(-log(survival)).
-    at_risk : array of shape (m,)
-        Samples under observation just before each time.
-    n_events : int
+    ``survival`` is the estimate of Kaplan and Meier from each of the distinct ``times`` on, with
+    the 95 % interval by Greenwood's variance of log(-log(survival)); ``at_risk`` are the samples
+    under observation just before each time.
     """
 
     times: Array
@@ -81,25 +73,11 @@ def _counts(y: NDArray[Any]) -> tuple[Array, Array, Array]:
 def log_rank(
     y: NDArray[Any], group: Array, strata: Array | None = None, *, inflation: float = 1.0
 ) -> float:
-    """The p-value of the log-rank test of two groups, stratified if there are strata.
+    """The p-value of the log-rank test of two groups, within the strata if there are any.
 
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Events and times.
-    group : array of bool of shape (n,)
-    strata : array of shape (n,), optional
-        Samples are compared within their stratum only.
-    inflation : float, default=1.0
-        How many times larger the variance is than that of independent samples.
+    ``inflation`` says how many times larger the variance is than that of independent samples. NaN
+    if no event is at a time at which both groups are under observation.
 
-    Returns
-    -------
-    float
-        NaN if no event is at a time at which both groups are under observation.
-
-    Examples
-    --------
     >>> y = np.array([(True, 1.0), (True, 2.0), (True, 3.0), (True, 4.0)], dtype="?,f8")
     >>> round(log_rank(y, np.array([True, True, False, False])), 4)
     0.0896

@@ -51,18 +51,11 @@ _RULES = ("sign", "largest", "pairs", "labels", "values", "rates")
 class LinearModel:
     """Coefficients of the features, and how a prediction follows from what they give.
 
-    Attributes
-    ----------
-    name : str
-        Such as "linear SVM".
-    rule : {"sign", "largest", "pairs", "labels", "values", "rates"}
-        Of Z @ coefficients.T + intercept: "sign": the second class if it is positive, otherwise
-        the first; "largest": the class with the largest value; "pairs": each value is a vote for
-        one of two classes, the first if it is positive, and the class with most votes wins;
-        "labels": each label is 1 if its value is positive; "values": the values themselves;
-        "rates": their exponentials.
-    coefficients : array of shape (n_outputs, n_features)
-    intercept : array of shape (n_outputs,)
+    ``rule`` is about Z @ coefficients.T + intercept: "sign": the second class if it is positive,
+    otherwise the first; "largest": the class with the largest value; "pairs": each value is a vote
+    for one of two classes, the first if it is positive, and the class with most votes wins;
+    "labels": each label is 1 if its value is positive; "values": the values themselves; "rates":
+    their exponentials. ``name`` is such as "linear SVM".
     """
 
     name: str
@@ -95,9 +88,7 @@ class LinearModel:
         return self.name == "logistic regression" and self.rule != "labels"
 
     def class_values(self, Z: Array, n_classes: int) -> Array:
-        """A value for each class or label.
-
-        The form is that of :class:`~rowsparse.evaluation.metrics.Predictions`.
+        """A value for each class or label, in the form of :class:`Predictions`.
 
         Of pairs, these are the votes for each class, and less than half a vote for how clear the
         pairs with it are, as in scikit-learn.
@@ -157,38 +148,19 @@ class SavedFeature:
 class SavedModel:
     """A selection and its linear model, for other tables with the same columns.
 
-    Attributes
-    ----------
-    method : str
-        The selector.
-    task : {"classification", "multilabel", "regression", "counts", "survival"}
-    targets : tuple of str
-        Names of the target columns.
-    classes : tuple
-        The classes as they are in the table: text, whole numbers or booleans; empty for labels
-        and numbers.
-    guess : tuple
-        What one would predict without features: the index of the most frequent class, the more
-        frequent value of each label, or the means of the numbers.
-    identifiers : tuple of str
-        Columns that identified the rows, kept in reduced tables and predictions.
-    columns : tuple of Column
-        What a table needs.
-    features : tuple of SavedFeature
-        The selected features, strongest first.
-    judge : LinearModel
-        Fitted to the standardised features of all samples; it predicts.
-    selector : LinearModel or None
-        The selector's own coefficients of the features as they are; the rule is "values", or for
-        the logistic loss of TopK that of its classes or labels, and for the Poisson loss "rates".
-    event : str or None
-        Of survival times, the value of the second target that is the event.
-    na_values : str or None
-        Cells that are missing values in files, besides the usual ones.
+    ``method`` is the selector. ``classes`` are those of the table: text, whole numbers or booleans;
+    empty for labels and numbers. ``guess`` is what one would predict without features: the index of
+    the most frequent class, the more frequent value of each label, or the means of the numbers.
+    ``identifiers`` are columns that identified the rows, kept in reduced tables and predictions.
 
-    Examples
-    --------
-    ``SavedModel.load("table-select").predict("new.csv")``
+    ``columns`` are what a table needs, and ``features`` the selected ones, strongest first.
+    ``judge`` predicts: it was fitted to the standardised features of all samples. ``selector`` has
+    the selector's own coefficients of the features as they are; its rule is "values", or for the
+    logistic loss of TopK that of its classes or labels, and for the Poisson loss "rates". ``event``
+    is the value of the second target of survival times that is the event, and ``na_values`` are
+    cells that are missing values in files, besides the usual ones.
+
+    Use it as ``SavedModel.load("table-select").predict("new.csv")``.
     """
 
     method: str
@@ -219,10 +191,7 @@ class SavedModel:
     def check_columns(self, table: Any) -> tuple[str, ...]:
         """Refuse a table that lacks columns, or has text where the model needs numbers.
 
-        Returns
-        -------
-        tuple of str
-            Columns of the table that the model does not use.
+        Returns the columns of the table that the model does not use.
         """
         table = self.open(table)
         if not table.n_rows:
@@ -251,22 +220,10 @@ class SavedModel:
     def transform(self, table: Any) -> Array:
         """The selected features of a table, encoded and filled as for the selection.
 
-        Parameters
-        ----------
-        table : str, Path or data frame
-            A file in any format that is read, or a data frame of polars or pandas; columns may
-            be in any order, and others beside them.
-
-        Returns
-        -------
-        array of shape (n_samples, n_features)
-            In the order of ``features``.
-
-        Raises
-        ------
-        InputError
-            If columns are missing, hold text instead of numbers, values of categories that the
-            model does not know, or missing values without a rule to fill them.
+        The table is a file in any format that is read, or a data frame of polars or pandas; columns
+        may be in any order, and others beside them. It is refused if columns are missing, or hold
+        text instead of numbers, values of categories that the model does not know, or missing
+        values without a rule to fill them.
         """
         table = self.open(table)
         self.check_columns(table)
@@ -278,18 +235,7 @@ class SavedModel:
         return np.column_stack([found[one.column, one.value] for one in self.features])
 
     def predict(self, table: Any) -> NDArray[Any]:
-        """Classes, 0/1 labels or numbers for the rows of a table.
-
-        Parameters
-        ----------
-        table : str, Path or data frame
-            As in :meth:`transform`.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_targets)
-            Two-dimensional for several targets.
-        """
+        """Classes, 0/1 labels or numbers for the rows of a table, a column for each of several."""
         return np.asarray(self.predictions(table).answers)
 
     def predictions(self, table: Any) -> Predictions:
@@ -316,13 +262,7 @@ class SavedModel:
 
     @classmethod
     def load(cls, path: str | Path) -> SavedModel:
-        """Read a model.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file, or the folder of the selection.
-        """
+        """Read a model from its file, or from the folder of the selection."""
         path = Path(path)
         path = path / MODEL_FILE if path.is_dir() else path
         check_is_file(path)

@@ -444,12 +444,7 @@ _MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
 def write_excel(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write a workbook of one sheet; text stays text, also if it looks like a formula or a number.
 
-    Parameters
-    ----------
-    path : Path
-    header : sequence of str
-    rows : iterable of sequences
-        Numbers, text or booleans; None and NaN are empty cells.
+    Cells are numbers, text or booleans; None and NaN are empty.
     """
     xlsxwriter = required("xlsxwriter")
     cells = [list(header), *map(list, rows)]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from inspect import Parameter, signature
 from numbers import Integral
 from typing import Any, Protocol
@@ -44,20 +42,15 @@ _SAME_SCORE = 1e-12
 class Fold(Protocol):
     """The training data of a model, and the data of its score."""
 
-    def problem(self, selector: TopK) -> TopKProblem:
-        """The training samples, posed for a selector."""
-
-    def score(self, prepared: TopKProblem, fit: Fit) -> float:
-        """The score of a model of the path."""
+    def posed(self, selector: TopK) -> tuple[TopKProblem, Callable[[Fit], float]]:
+        """The training samples, posed for a selector, and the score of a model of the path."""
 
 
 def score_fold(fold: Fold, selector: TopK, alphas: Array, k_max: int, seed: int) -> Array:
     """Scores of one fold, of shape (n_alphas, n_ks): one design, one path for each alpha."""
-    # What they keep goes with this call: the parts of a fold, and the names of the columns.
-    fold, selector = copy(fold), clone(selector)
-    prepared = fold.problem(selector)
+    prepared, score = fold.posed(clone(selector))
     scores = [
-        fold.score(prepared, fit)
+        score(fit)
         for alpha in alphas.tolist()
         for fit in prepared.solve(alpha, k_max, Options(seed=seed)).values()
     ]
@@ -202,30 +195,20 @@ class SamplesFold:
     test: Index
     scorer: FoldScorer
 
-    @cached_property
-    def training(self) -> tuple[Any, Any, Array | None]:
-        """X, y and weights of the training samples."""
-        return self.data.part(self.train)
+    def posed(self, selector: TopK) -> tuple[TopKProblem, Callable[[Fit], float]]:
+        """The score is that of the estimator on the columns of a fit, or of the fit itself."""
+        scorer, (X, y, weights) = self.scorer, self.data.part(self.train)
+        prepared, held_out = open_problem(selector, X, y, weights), self.data.part(self.test)
 
-    @cached_property
-    def held_out(self) -> tuple[Any, Any, Array | None]:
-        """X, y and weights of the test samples."""
-        return self.data.part(self.test)
+        def score(fit: Fit) -> float:
+            Z, truth, counts = held_out
+            if scorer.estimator is None:
+                model: Any = _refitted(prepared, fit)
+            else:
+                model = scorer.fitted(X[:, fit.support], y, weights)
+            return scorer(model, Z[:, fit.support], truth, counts)
 
-    def problem(self, selector: TopK) -> TopKProblem:
-        """The training samples, posed for a selector."""
-        return open_problem(selector, *self.training)
-
-    def score(self, prepared: TopKProblem, fit: Fit) -> float:
-        """The score of the estimator on the columns of a fit, or of the fit itself."""
-        S, scorer = fit.support, self.scorer
-        if scorer.estimator is None:
-            model: Any = _refitted(prepared, fit)
-        else:
-            X, y, weights = self.training
-            model = scorer.fitted(X[:, S], y, weights)
-        X, y, weights = self.held_out
-        return scorer(model, X[:, S], y, weights)
+        return prepared, score
 
 
 def _refitted(prepared: TopKProblem, fit: Fit) -> TopKClassifier | TopKRegressor:
@@ -254,23 +237,13 @@ class SumsFold:
     folds: Sequence[Moments]
     test: int
 
-    @cached_property
-    def held_out(self) -> Moments:
-        """The test samples, with the classes of all."""
-        found = self.folds[self.test]
-        for fold in self.folds:
-            found = found.with_classes_of(fold)
-        return found
-
-    def problem(self, selector: TopK) -> TopKProblem:
-        """The training samples, posed for a selector."""
+    def posed(self, selector: TopK) -> tuple[TopKProblem, Callable[[Fit], float]]:
+        """The score is R^2 on the test samples."""
         training = merged([fold for i, fold in enumerate(self.folds) if i != self.test])
-        return open_problem(selector, training.with_classes_of(self.folds[self.test]))
-
-    def score(self, prepared: TopKProblem, fit: Fit) -> float:
-        """R^2 on the test samples."""
-        coef, intercept = prepared.model(fit)
-        return r2_score(self.held_out.statistics, coef, intercept, fit.support)
+        training = training.with_classes_of(self.folds[self.test])
+        prepared, held_out = open_problem(selector, training), self.folds[self.test]
+        statistics = held_out.with_classes_of(training).statistics
+        return prepared, lambda fit: r2_score(statistics, *prepared.model(fit), fit.support)
 
 
 def r2_score(found: Statistics, coef: Array, intercept: Array, support: Index) -> float:
