@@ -11,8 +11,6 @@ from typing import Any
 
 from rowsparse._validation import check_choice
 
-__all__ = ["DatasetInfo", "catalogue", "dataset_info", "list_datasets", "papers"]
-
 TASKS = ("classification", "multilabel")
 
 

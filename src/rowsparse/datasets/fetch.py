@@ -20,16 +20,6 @@ from rowsparse._mat import read_mat
 from rowsparse._npz import read_npz
 from rowsparse.datasets.catalog import DatasetInfo, catalogue, dataset_info
 
-__all__ = [
-    "FOLDER_VARIABLE",
-    "CorruptDataError",
-    "Dataset",
-    "MissingDataError",
-    "fingerprint",
-    "load",
-]
-
-
 _NUMERIC_KINDS = "biuf"
 
 

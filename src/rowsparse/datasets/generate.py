@@ -12,8 +12,6 @@ from rowsparse._validation import check_choice, check_number
 from rowsparse.selectors.base.shared_parameters import generator
 from rowsparse.targets import TASKS
 
-__all__ = ["make_row_sparse"]
-
 # Size of an outlier, in standard deviations of the target.
 _GROSS = 10.0
 

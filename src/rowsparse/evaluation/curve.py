@@ -37,17 +37,6 @@ from rowsparse.selectors.meta.fold_scores import drawn_folds
 from rowsparse.selectors.registry import selector_info
 from rowsparse.targets import declared_task, encode_targets, target_array
 
-__all__ = [
-    "PROTOCOLS",
-    "Fold",
-    "Record",
-    "SelectionCurve",
-    "default_estimators",
-    "evaluate_split",
-    "failed_records",
-    "selection_curve",
-]
-
 
 @dataclass(frozen=True)
 class Record:

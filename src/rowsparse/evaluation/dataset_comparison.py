@@ -11,8 +11,6 @@ from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 from rowsparse._arrays import Array, Mask
 from rowsparse._validation import check_number
 
-__all__ = ["Comparison", "compare_over_datasets", "holm", "signed_rank_p"]
-
 # For at most this many data sets the signed-rank test is exact.
 _EXACT = 50
 

@@ -24,20 +24,6 @@ from rowsparse.evaluation.survival import has_pairs
 from rowsparse.selectors.topk.risk_scores import concordance
 from rowsparse.targets import NUMERIC_TASKS, encode_targets, target_array
 
-__all__ = [
-    "METRICS",
-    "NEEDS_VALUES",
-    "Predictions",
-    "is_better_low",
-    "predict",
-    "prediction_score",
-    "prediction_scores",
-    "redundancy",
-    "refitted_objective",
-    "residue",
-    "score_by_chance",
-]
-
 
 @dataclass(frozen=True)
 class Predictions:

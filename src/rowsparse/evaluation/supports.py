@@ -19,8 +19,6 @@ from rowsparse.selectors.topk.loss_defaults import PATH_LOSSES
 from rowsparse.selectors.topk.topk_path import FEW_RESTARTS
 from rowsparse.selectors.topk.topk_problem import open_problem
 
-__all__ = ["Selection", "path_of", "select_for_each", "selecting_k", "strongest_first"]
-
 # Names of the parameter that is the number of features; the first one that a selector has.
 _COUNT_NAMES = ("n_features_to_select", "k", "max_features")
 # For more k than this, the path of TopK, which goes through all k, costs less than single fits.

@@ -12,8 +12,6 @@ from scipy.special import gammaincc
 from rowsparse._arrays import Array
 from rowsparse.targets import survival_times
 
-__all__ = ["KaplanMeier", "has_pairs", "log_rank", "martingale_residuals", "targets_for"]
-
 # Quantile of the normal distribution for intervals of 95 %.
 _QUANTILE = 1.959963984540054
 

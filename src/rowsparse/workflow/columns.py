@@ -27,32 +27,6 @@ from rowsparse.workflow.messages import (
 )
 from rowsparse.workflow.text_files import looks_numeric
 
-__all__ = [
-    "LEFT_OUT",
-    "NO_TARGET",
-    "SURVIVAL",
-    "Column",
-    "TargetColumns",
-    "as_numbers",
-    "as_text",
-    "complete_target",
-    "find_columns",
-    "find_gaps",
-    "find_identifiers",
-    "find_survival",
-    "hold_dates",
-    "is_id_name",
-    "is_index_name",
-    "judge_text",
-    "missing_in",
-    "read_survival",
-    "read_targets",
-    "refuse_mixed",
-    "weights_of_classes",
-    "with_positive",
-]
-
-
 DATES_ADVICE = "write it as a number, as in days since a fixed date"
 # Why a column is no feature: the end of a sentence that names it, and the note on all of them.
 LEFT_OUT = {

@@ -50,8 +50,6 @@ from rowsparse.workflow.run_log import (
 from rowsparse.workflow.settings import CompareSettings, MethodSettings
 from rowsparse.workflow.table import Table
 
-__all__ = ["compare"]
-
 # Quick ones of different kinds.
 DEFAULT_METHODS = ("topk", "rfs", "cdlsr", "relieff")
 

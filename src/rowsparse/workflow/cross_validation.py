@@ -52,25 +52,6 @@ from rowsparse.workflow.run_log import ProgressCallback, in_threads, silent
 from rowsparse.workflow.settings import EvaluationSettings
 from rowsparse.workflow.table import Table
 
-__all__ = [
-    "GUESS",
-    "SHUFFLED",
-    "Splits",
-    "Validation",
-    "counts_by_other_folds",
-    "cross_validate",
-    "fold_notes",
-    "guess",
-    "imbalance_note",
-    "judged",
-    "judges",
-    "score_curve",
-    "score_metric",
-    "select_in_fold",
-    "table_folds",
-]
-
-
 # n^2 d beyond which a model on all features takes too long.
 _TOO_LARGE = 1e9
 # A class with this many times the samples of another makes accuracy say little.

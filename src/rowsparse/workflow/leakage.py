@@ -15,8 +15,6 @@ from rowsparse.workflow.messages import quoted, setting, shown
 from rowsparse.workflow.plan import Plan
 from rowsparse.workflow.table import Table, column_blocks
 
-__all__ = ["Leaks", "find_leaks"]
-
 # A column knows the target if it alone predicts it with this accuracy, or correlation.
 _PERFECT = 0.999
 # A column follows the order of the rows if it or its ranks have this correlation with it.

@@ -44,19 +44,6 @@ from rowsparse.workflow.text_files import (
     whole_as_text,
 )
 
-__all__ = [
-    "SAMPLE",
-    "Loaded",
-    "check_is_file",
-    "checksum",
-    "format_of",
-    "load",
-    "open_table",
-    "read_excel",
-    "transpose_frame",
-]
-
-
 ArrayReader = Callable[[Path, Collection[str]], tuple[dict[str, Any], list[str]]]
 
 # By the suffix of a file.

@@ -13,20 +13,6 @@ from typing import Any
 from rowsparse._parameters import Constraint
 from rowsparse._text import joined
 
-__all__ = [
-    "InputError",
-    "Problems",
-    "check_setting",
-    "holding",
-    "numbered",
-    "one_line",
-    "quoted",
-    "required",
-    "setting",
-    "shown",
-    "split_names",
-]
-
 _LONGEST = 60
 # What is called at the command line otherwise than in Python, apart from dashes.
 _FLAGS = {"k": "-k", "n_jobs": "--jobs"}

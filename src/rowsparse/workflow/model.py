@@ -31,19 +31,6 @@ from rowsparse.workflow.results import HoldoutScore
 from rowsparse.workflow.settings import ReadingSettings
 from rowsparse.workflow.table import Table
 
-__all__ = [
-    "MODEL_FILE",
-    "LinearModel",
-    "SavedFeature",
-    "SavedModel",
-    "check_targets",
-    "fit_model",
-    "linear_model",
-    "score_holdout",
-    "selector_model",
-]
-
-
 _RULES = ("sign", "largest", "pairs", "labels", "values", "rates")
 
 

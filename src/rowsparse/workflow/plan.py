@@ -35,16 +35,6 @@ from rowsparse.workflow.results import DataSummary
 from rowsparse.workflow.settings import MethodSettings
 from rowsparse.workflow.table import Table
 
-__all__ = [
-    "Plan",
-    "check_count",
-    "find_method",
-    "group_notes",
-    "list_methods",
-    "make_plan",
-    "residual_notes",
-]
-
 
 class _Ranking(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """The features with the largest scores, ``scores_``; ``order_`` has all, the best first."""

@@ -11,8 +11,6 @@ from rowsparse.workflow.messages import InputError, quoted
 from rowsparse.workflow.settings import TableSettings
 from rowsparse.workflow.table import Table, read_table
 
-__all__ = ["CheckedProof", "check_proof", "write_proof"]
-
 # Relative difference from what the file claims that rounding explains.
 _ROUNDING = 1e-8
 

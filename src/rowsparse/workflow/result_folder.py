@@ -12,8 +12,6 @@ from tempfile import TemporaryFile
 from rowsparse._files import UnwritableFileError
 from rowsparse.workflow.messages import InputError, setting, shown
 
-__all__ = ["check_folder", "check_writable", "result_folder"]
-
 # What the commands write; other files in a folder are never touched.
 _RESULTS = (
     *(

@@ -14,28 +14,6 @@ if TYPE_CHECKING:
     from rowsparse.workflow.model import SavedModel
     from rowsparse.workflow.univariate import UnivariateTests
 
-__all__ = [
-    "Alternatives",
-    "Certificate",
-    "ClassScore",
-    "CloseFeature",
-    "ComparisonResult",
-    "Confusion",
-    "DataSummary",
-    "Distribution",
-    "HoldoutScore",
-    "KCurve",
-    "ListedFeature",
-    "NumberScore",
-    "PathResult",
-    "ProgressPoint",
-    "RankedFeature",
-    "Result",
-    "SelectionResult",
-    "SurvivalScore",
-    "Verdict",
-]
-
 
 @dataclass(frozen=True)
 class DataSummary:

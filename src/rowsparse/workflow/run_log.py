@@ -13,21 +13,10 @@ from datetime import UTC, datetime
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
-from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._threads import one_blas_thread
-
-__all__ = [
-    "ProgressCallback",
-    "StepTimer",
-    "collect_warnings",
-    "in_threads",
-    "recorded",
-    "silent",
-    "thread_count",
-    "versions",
-]
 
 
 class ProgressCallback(Protocol):

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from joblib import parallel_config
 
 from rowsparse._arrays import Array, Index, Mask, dense_columns
 from rowsparse._compat import HAS_CALLBACKS
@@ -55,9 +54,6 @@ from rowsparse.workflow.run_log import (
 from rowsparse.workflow.settings import MethodSettings, PathSettings, SelectSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.univariate import UnivariateTests, univariate
-
-__all__ = ["find_path", "ranked", "select", "units_of"]
-
 
 # Default number of subsamples for the selection frequencies: of a table, and of a large one.
 _SUBSAMPLES, _FEW_SUBSAMPLES = 20, 5
@@ -279,6 +275,8 @@ class _Run:
 
     def resampled(self, k: int) -> StabilitySelection | None:
         """How often each feature is selected from subsamples."""
+        from joblib import parallel_config
+
         m = self.n_subsamples
         table = self.plan.table
         if not m:

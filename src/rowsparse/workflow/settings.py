@@ -14,16 +14,6 @@ from typing import Any, Literal, Self, TypeVar
 from rowsparse._parameters import Constraint, Either, Number, OneOf
 from rowsparse.workflow.messages import InputError, check_setting, setting, shown, split_names
 
-__all__ = [
-    "CompareSettings",
-    "EvaluationSettings",
-    "MethodSettings",
-    "PathSettings",
-    "ReadingSettings",
-    "SelectSettings",
-    "TableSettings",
-]
-
 Kind = TypeVar("Kind", bound="Settings")
 
 _COUNT = Number(low=1, integer=True)

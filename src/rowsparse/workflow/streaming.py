@@ -40,8 +40,6 @@ from rowsparse.workflow.settings import SelectSettings, TableSettings
 from rowsparse.workflow.table import Table, as_table
 from rowsparse.workflow.text_files import MISSING, is_packed, sniff
 
-__all__ = ["select_streamed", "should_stream"]
-
 # A table is streamed if it takes more than the memory divided by this.
 _MEMORY_SHARE = 4
 _PARQUET, _TEXT = (".parquet", ".pq"), (".csv", ".tsv", ".txt")

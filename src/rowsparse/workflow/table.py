@@ -43,8 +43,6 @@ from rowsparse.workflow.messages import (
 )
 from rowsparse.workflow.settings import TableSettings
 
-__all__ = ["Table", "as_table", "column_blocks", "read_table"]
-
 # A table of more numbers than this is large; and as many are looked at once.
 _LARGE, _BLOCK = 5_000_000, 2_000_000
 

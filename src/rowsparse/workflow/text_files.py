@@ -19,25 +19,6 @@ from rowsparse._files import UnreadableFileError, check_memory, fits_memory
 from rowsparse._text import counted
 from rowsparse.workflow.messages import InputError, quoted, required, setting, shown
 
-__all__ = [
-    "MISSING",
-    "Dialect",
-    "check_distinct",
-    "is_blank",
-    "is_grouped",
-    "is_packed",
-    "line_of",
-    "looks_numeric",
-    "name_columns",
-    "numbered_rows",
-    "panics_as_errors",
-    "parse_cells",
-    "read_delimited",
-    "sniff",
-    "whole_as_text",
-]
-
-
 # Cells that are missing values, besides empty ones.
 MISSING = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?")
 

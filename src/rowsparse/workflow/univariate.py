@@ -17,15 +17,6 @@ from rowsparse.targets import NUMERIC_TASKS, encode_targets
 from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.table import Table, column_blocks
 
-__all__ = [
-    "CORRELATION",
-    "DIFFERENCE",
-    "FOLD_CHANGE",
-    "UnivariateTests",
-    "amount_columns",
-    "univariate",
-]
-
 FOLD_CHANGE = "log2 fold change"
 DIFFERENCE = "standardised mean difference"
 CORRELATION, RANK_CORRELATION = "correlation", "rank correlation"

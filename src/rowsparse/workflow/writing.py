@@ -36,19 +36,6 @@ from rowsparse.workflow.settings import ReadingSettings
 from rowsparse.workflow.table import Table
 from rowsparse.workflow.text_files import looks_numeric, sniff
 
-__all__ = [
-    "applied_text",
-    "write_columns",
-    "write_comparison",
-    "write_excel",
-    "write_path",
-    "write_predictions",
-    "write_reduced",
-    "write_selection",
-    "write_text",
-]
-
-
 # What a formula of a spreadsheet may begin with.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
