@@ -402,8 +402,8 @@ def selector_model(method: str, selector: Any, order: Index, task: str) -> Linea
 # -------------------------------------------------------------------------- scored on another table
 def check_targets(
     table: Loaded, targets: tuple[str, ...], classes: Sequence[str] | None = None
-) -> None:
-    """Refuse a table without the targets, with missing values in them, or with other classes.
+) -> list[NDArray[Any]]:
+    """The targets of a table; refused if one is not there, misses values, or has other classes.
 
     A class that is new counts as wrong where others are known, unless it is a known one that is
     spelt otherwise.
@@ -418,7 +418,7 @@ def check_targets(
         raise InputError(f"{shown(table.source)} has no row with a value of {quoted(targets)}.")
     columns = [complete_target(name, table.target_values(name)) for name in targets]
     if classes is None:
-        return
+        return columns
     found = np.unique(columns[0].astype(str)).tolist()
     unknown = [name for name in found if name not in classes]
     alike = {*map(_spelling, unknown)} & {*map(_spelling, classes)}
@@ -427,6 +427,7 @@ def check_targets(
             f"The target {shown(targets[0])} in {shown(table.source)} holds the classes "
             f"{quoted(unknown)}, and those of the model are {quoted(classes)}: spell them alike."
         )
+    return columns
 
 
 def _spelling(name: str) -> str:
@@ -440,8 +441,8 @@ def score_holdout(model: SavedModel, table: Loaded, metric: str | None = None) -
     The score is by default the first metric of the task.
     """
     is_classes = model.task == "classification"
-    check_targets(table, model.targets, _names(model).tolist() if is_classes else None)
-    truth, said, guess = _targets(model, table), model.predictions(table), _guesses(model, table)
+    cells = check_targets(table, model.targets, _names(model).tolist() if is_classes else None)
+    truth, said, guess = _truth(model, cells), model.predictions(table), _guesses(model, table)
     if is_classes:
         # As text, so that a class that the model has never seen counts as wrong.
         truth, answers, classes = truth.astype(str), said.answers.astype(str), _names(model)
@@ -463,17 +464,14 @@ def score_holdout(model: SavedModel, table: Loaded, metric: str | None = None) -
     )
 
 
-def _targets(model: SavedModel, table: Loaded) -> NDArray[Any]:
+def _truth(model: SavedModel, cells: list[NDArray[Any]]) -> NDArray[Any]:
+    """The targets as the model predicts them."""
+    columns = dict(zip(model.targets, cells, strict=True))
     if model.task == "survival":
-        cells = {name: table.target_values(name) for name in model.targets}
-        return read_survival(cells, model.event, needs_event=False).y
-    columns = [complete_target(name, table.target_values(name)) for name in model.targets]
+        return read_survival(columns, model.event, needs_event=False).y
     if model.task == "classification":
-        return columns[0]
-    numbers = [
-        as_numbers(name, column) for name, column in zip(model.targets, columns, strict=True)
-    ]
-    y = np.column_stack(numbers)
+        return cells[0]
+    y = np.column_stack([as_numbers(name, column) for name, column in columns.items()])
     if model.task == "multilabel" and not np.isin(y, (0.0, 1.0)).all():
         raise InputError(f"The labels {quoted(model.targets)} must be 0 or 1.")
     return y if y.shape[1] > 1 else y[:, 0]

@@ -36,14 +36,15 @@ from rowsparse.workflow.settings import MethodSettings
 from rowsparse.workflow.table import Table
 
 
+@dataclass(eq=False, repr=False)
 class _Ranking(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """The features with the largest scores, ``scores_``; ``order_`` has all, the best first."""
 
     tasks: ClassVar[tuple[str, ...]] = ("classification", "multilabel", "regression")
     supervised: ClassVar[bool] = True
 
-    n_features_to_select: int
-    task: str
+    n_features_to_select: int = 10
+    task: str = "auto"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Rank the features."""
@@ -66,10 +67,6 @@ class Lasso(_Ranking):
     """
 
     l1_ratio: ClassVar[float] = 1.0
-
-    def __init__(self, n_features_to_select: int = 10, *, task: str = "auto") -> None:
-        self.n_features_to_select = n_features_to_select
-        self.task = task
 
     def _scores(self, X: Array, y: Any) -> Array:
         Z, Y = scale(X.astype(np.float64)), scale(encode_targets(y, self.task).Y)
@@ -99,21 +96,12 @@ class ElasticNet(Lasso):
     l1_ratio: ClassVar[float] = 0.5
 
 
+@dataclass(eq=False, repr=False)
 class RandomForest(_Ranking):
     """The features with the largest importances in a random forest of 300 trees."""
 
-    def __init__(
-        self,
-        n_features_to_select: int = 10,
-        *,
-        task: str = "auto",
-        class_weight: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.task = task
-        self.class_weight = class_weight
-        self.random_state = random_state
+    class_weight: Any = None
+    random_state: Any = None
 
     def _scores(self, X: Array, y: Any) -> Array:
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor

@@ -98,18 +98,8 @@ def univariate(
     standard deviation within the classes. With several classes, each is compared with the rest,
     and the largest effect counts. Effects are adjusted too; that of amounts is then standardised.
 
-    Parameters
-    ----------
-    table : Table
-    adjusted : sequence of int
-        Columns that are covariates.
-    test : {"t", "welch", "rank"}
-        "welch" allows each class a variance of its own; "rank" tests the ranks in place of the
-        values (Conover and Iman 1981), for a number those of both.
-
-    Returns
-    -------
-    UnivariateTests or None
+    The test "welch" allows each class a variance of its own; "rank" tests the ranks in place of the
+    values (Conover and Iman 1981), for a number those of both. ``adjusted`` are the covariates.
     """
     samples = _Samples.of(table, adjusted)
     if test == "welch" and table.task in NUMERIC_TASKS:
