@@ -11,7 +11,7 @@ from reproduction.runner import RunProgress, run_paper
 from reproduction.store import ResultStore, read_rows
 from rowsparse.cli.outcome import DONE, WARNED, ended
 from rowsparse.cli.table_commands import Display
-from rowsparse.workflow.result_folder import check_writable
+from rowsparse.workflow.writing import check_writable
 
 
 def make_app() -> typer.Typer:

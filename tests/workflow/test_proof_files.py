@@ -10,8 +10,8 @@ import pytest
 
 from rowsparse.certificate import Proof
 from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.proof_files import check_proof, write_proof
 from rowsparse.workflow.settings import TableSettings
+from rowsparse.workflow.writing import check_proof, write_proof
 
 from .files import X, Y, csv, frame, read
 from .planted import selected

@@ -10,7 +10,7 @@ import pytest
 
 from rowsparse._files import UnwritableFileError, write_whole
 from rowsparse.workflow.messages import InputError
-from rowsparse.workflow.result_folder import check_folder, check_writable, result_folder
+from rowsparse.workflow.writing import check_folder, check_writable, result_folder
 
 NAMES = ("features.csv", "result.json")
 
@@ -119,7 +119,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_and_nothing_is_made(
     def refuse(dir: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(dir / "tmp8x2"))
 
-    monkeypatch.setattr("rowsparse.workflow.result_folder.TemporaryFile", refuse)
+    monkeypatch.setattr("rowsparse.workflow.writing.TemporaryFile", refuse)
     with pytest.raises(UnwritableFileError) as caught:
         check_writable(tmp_path)
     assert caught.value.filename == str(tmp_path)

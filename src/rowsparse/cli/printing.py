@@ -49,7 +49,6 @@ from rowsparse.workflow.loading import Loaded
 from rowsparse.workflow.messages import quoted
 from rowsparse.workflow.model import SavedModel
 from rowsparse.workflow.plan import find_method, list_methods
-from rowsparse.workflow.proof_files import CheckedProof
 from rowsparse.workflow.results import (
     Alternatives,
     ComparisonResult,
@@ -57,6 +56,7 @@ from rowsparse.workflow.results import (
     PathResult,
     SelectionResult,
 )
+from rowsparse.workflow.writing import CheckedProof
 
 __all__ = [
     "plain",

@@ -24,12 +24,11 @@ from rowsparse.workflow.compare import compare
 from rowsparse.workflow.loading import Loaded, checksum, open_table
 from rowsparse.workflow.messages import InputError, required, setting, shown
 from rowsparse.workflow.model import SavedModel, check_targets, score_holdout
-from rowsparse.workflow.proof_files import check_proof, write_proof
-from rowsparse.workflow.result_folder import check_folder, result_folder
 from rowsparse.workflow.select import find_path, select
 from rowsparse.workflow.settings import TableSettings
 from rowsparse.workflow.streaming import select_streamed, should_stream
 from rowsparse.workflow.table import Table, read_table
+from rowsparse.workflow.writing import check_folder, check_proof, result_folder, write_proof
 
 __all__ = [
     "Display",

@@ -1,4 +1,4 @@
-"""Load data by name: from the user's folder, else from a cache that is filled by download."""
+"""Data sets by name: from the user's folder, else from a cache that is filled by download."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good a selection is: predictions, unexplained targets, and redundancy."""
+"""What models say of samples and how good it is; unexplained targets, and redundancy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of a table: whether each is a feature, or why not, and how its cells become numbers."""
+"""Columns of a table: features, or why not; targets; and how their cells become numbers."""
 
 from __future__ import annotations
 

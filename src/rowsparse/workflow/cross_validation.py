@@ -1,4 +1,4 @@
-"""Scores on held-out samples: all choices are made inside each fold."""
+"""Scores on held-out samples, and the verdict on them: all choices are made inside each fold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A selection with its linear model, kept as JSON, that reduces and predicts other tables."""
+"""A selection with its linear model, kept as JSON: fitted, used on other tables, scored there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which selector is fitted to a table, with which parameters."""
+"""Which method, by its name, is fitted to a table, and with which parameters."""
 
 from __future__ import annotations
 

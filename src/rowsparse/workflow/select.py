@@ -1,4 +1,4 @@
-"""Select features from a table, and describe and score the selection."""
+"""Select features from a table, describe and score the selection; the best ones for every k."""
 
 from __future__ import annotations
 

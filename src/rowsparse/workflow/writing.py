@@ -1,4 +1,4 @@
-"""Files with the results: tables as CSV or Excel, JSON, and the reduced table as it was read."""
+"""Files of a run: results as CSV, Excel and JSON, the reduced table, proofs, and their folder."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ import gzip
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, is_dataclass
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from io import StringIO
 from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from rowsparse._files import write_whole
+from rowsparse._files import UnwritableFileError, write_whole
+from rowsparse.certificate import OtherDataError, Proof, Verification, verify
 from rowsparse.evaluation import Record
-from rowsparse.workflow.loading import Loaded, format_of, load
-from rowsparse.workflow.messages import InputError, required, shown
+from rowsparse.workflow.loading import Loaded, check_is_file, format_of, load
+from rowsparse.workflow.messages import InputError, quoted, required, setting, shown
 from rowsparse.workflow.model import MODEL_FILE, SavedModel
 from rowsparse.workflow.results import (
     Alternatives,
@@ -32,8 +37,8 @@ from rowsparse.workflow.results import (
     SelectionResult,
     SurvivalScore,
 )
-from rowsparse.workflow.settings import ReadingSettings
-from rowsparse.workflow.table import Table
+from rowsparse.workflow.settings import ReadingSettings, TableSettings
+from rowsparse.workflow.table import Table, read_table
 from rowsparse.workflow.text_files import looks_numeric, sniff
 
 # What a formula of a spreadsheet may begin with.
@@ -460,3 +465,186 @@ def _write_cell(sheet: Any, i: int, j: int, value: Any) -> None:
         # Names may hold lone surrogates, which UTF-8 cannot encode.
         text = str(value).encode("utf-8", errors="backslashreplace").decode()
         sheet.write_string(i, j, text[:_LONGEST_TEXT])
+
+
+# ------------------------------------------------------------------------------------------- proofs
+# Relative difference from what the file claims that rounding explains.
+_ROUNDING = 1e-8
+
+
+@dataclass(frozen=True)
+class CheckedProof:
+    """A proof, as it was read, after its check against a table.
+
+    ``features`` are the names of the columns chosen, and ``checked`` is what the proof proves of
+    the table: None if it is about another one, and then ``difference`` says how that table differs.
+    """
+
+    proof: Proof
+    features: tuple[str, ...]
+    checked: Verification | None
+    difference: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether all that the file claims is proven for this table."""
+        if self.checked is None:
+            return False
+        enough = self.checked.bound >= self.proof.lower_bound * (1.0 - _ROUNDING)
+        # An objective below that of the file is a claim that nothing supports.
+        claim = self.proof.objective * (1.0 + _ROUNDING)
+        return enough and self.checked.objective <= claim
+
+
+def write_proof(path: Path, proof: Proof, table: Table, settings: TableSettings) -> Path:
+    """Write a proof, with the names of the columns and how the table was read."""
+    about: dict[str, object] = {"table": table.path.name, "columns": list(table.names)}
+    about |= {"reading": asdict(settings)}
+    return replace(proof, about=about).save(path)
+
+
+def check_proof(path: Path, data: Path, *, exact: bool = False) -> CheckedProof:
+    """Check a proof that :func:`write_proof` wrote against a table, perhaps in exact arithmetic.
+
+    The table is read as it was read for the selection.
+    """
+    check_is_file(path)
+    proof = Proof.load(path)
+    if not {"columns", "reading"} <= proof.about.keys():
+        raise InputError(
+            f"{path.name} does not say how its table was read: check it in Python with "
+            "rowsparse.certificate.verify."
+        )
+    try:
+        settings = TableSettings.taken(dict(proof.about["reading"]))
+        known = [str(name) for name in proof.about["columns"]]
+    except TypeError:
+        raise InputError(f"{path.name} is damaged: it does not say how to read a table.") from None
+    table = read_table(data, settings)
+    if list(table.names) != known:
+        other = sorted(set(known) ^ set(table.names))
+        which = f": they differ in {quoted(other[:3])}" if other else ", or in another order"
+        raise InputError(f"{data.name} has other columns than the proof is about{which}.")
+    support = proof.support.tolist()
+    names = tuple(known[j] for j in support if 0 <= j < len(known))
+    try:
+        return CheckedProof(proof, names, verify(table.X, table.y, proof, exact=exact))
+    except OtherDataError as error:
+        columns = [known[j] for j in error.columns]
+        difference = f"its column {quoted(columns[:3])}" if columns else str(error).split(": ")[1]
+        if len(columns) > 1:
+            difference = f"its columns {quoted(columns[:3])}" + (" ..." if columns[3:] else "")
+        return CheckedProof(proof, names, None, difference.removesuffix("."))
+
+
+# ------------------------------------------------------------------------------ the folder of a run
+# What the commands write; other files in a folder are never touched.
+_RESULTS = (
+    *(
+        f"{name}.{kind}"
+        for name in ("alternatives", "comparison", "features", "path", "predictions")
+        for kind in ("csv", "xlsx")
+    ),
+    "figures",
+    "model.json",
+    "reduced.*",
+    "report.html",
+    "result.json",
+    "settings.toml",
+)
+
+
+def check_writable(out: Path) -> None:
+    """Refuse a folder in which no file can be made; nothing is left behind."""
+    nearest = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    try:
+        with TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        raise UnwritableFileError(out, error) from error
+
+
+def check_folder(out: Path, table: Path, *, force: bool) -> None:
+    """Refuse a folder, which need not exist, for the results of a run on a table.
+
+    With ``force`` the results of an earlier run may be overwritten, but never the table.
+    """
+    earlier = _earlier_results(out)
+    if any(path.resolve() == table.resolve() for path in earlier):
+        raise InputError(
+            f"The results would overwrite the table {shown(str(table))}: choose another folder "
+            f"with {setting('out')}."
+        )
+    foreign = [path for path in (out / "figures").glob("*") if path.suffix != ".svg"]
+    if foreign:
+        raise InputError(
+            f"The folder {shown(str(out / 'figures'))} holds {shown(foreign[0].name)}, which is no "
+            f"figure of an earlier run: choose another folder with {setting('out')}."
+        )
+    if earlier and not force:
+        raise InputError(
+            f"The folder {shown(str(out))} has the results of an earlier run: choose another with "
+            f"{setting('out')}, or overwrite them with {setting('force')}."
+        )
+    check_writable(out)
+
+
+@contextmanager
+def result_folder(out: Path) -> Iterator[Path]:
+    """A hidden folder to write into; its files are moved to ``out`` at the end.
+
+    ``out`` is made if it does not exist. The results of an earlier run in it are replaced, also
+    those that this run does not write. On an error nothing is moved, and what was in ``out`` is as
+    before; an UnwritableFileError names the file in ``out``.
+    """
+    made = [folder for folder in out.absolute().parents if not folder.exists()]
+    stage = None
+    try:
+        # Inside of a folder that exists, whose parent may be another file system.
+        parent = out if out.is_dir() else out.absolute().parent
+        parent.mkdir(parents=True, exist_ok=True)
+        hidden = parent / f".{out.absolute().name}-{token_hex(4)}"
+        hidden.mkdir()  # unlike mkdtemp, with the permissions that new folders have
+        stage = hidden
+        yield stage
+        _publish(stage, out)
+    except BaseException as error:
+        if stage is not None:
+            shutil.rmtree(stage, ignore_errors=True)
+        for folder in made:
+            with suppress(OSError):  # something else may have been written there
+                folder.rmdir()
+        if isinstance(error, OSError):
+            path = _concerned(error, stage, out)
+            if path is not None:
+                raise UnwritableFileError(path, error) from error
+        raise
+
+
+def _earlier_results(out: Path) -> list[Path]:
+    return [path for pattern in _RESULTS for path in out.glob(pattern)]
+
+
+def _concerned(error: OSError, stage: Path | None, out: Path) -> Path | None:
+    """What could not be written: a file in ``out``, or ``out``; None if it is another file."""
+    if stage is None or error.filename is None:
+        return out
+    path = Path(error.filename)
+    return out / path.relative_to(stage) if path.is_relative_to(stage) else None
+
+
+def _publish(stage: Path, out: Path) -> None:
+    """Move all files of the hidden folder; put the earlier ones back if one cannot be moved."""
+    if not out.exists():
+        stage.rename(out)
+        return
+    earlier = stage / ".earlier"
+    moves = [(path, earlier / path.name) for path in _earlier_results(out)]
+    moves += [(path, out / path.name) for path in stage.iterdir()]
+    earlier.mkdir()
+    with ExitStack() as undo:
+        for old, new in moves:
+            old.rename(new)
+            undo.callback(new.rename, old)
+        undo.pop_all()
+    shutil.rmtree(stage)
