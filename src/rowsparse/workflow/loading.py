@@ -276,7 +276,13 @@ def _load(path: Path, settings: ReadingSettings, as_text: bool) -> Loaded:
 
 def _text(path: Path, settings: ReadingSettings, as_text: bool) -> Loaded:
     na_values = split_names(settings.na_values)
-    frame, dialect, notes = read_delimited(path, na_values, as_text, settings.header_row)
+    frame, dialect = read_delimited(path, na_values, as_text, settings.header_row)
+    notes = []
+    if settings.header_row is None and dialect.n_comments:
+        lines = counted(dialect.n_comments, "line")
+        notes.append(f"Skipped: {lines} before the header, blank or beginning with '#'.")
+    if dialect.encoding == "cp1252":
+        notes.append("The file is not UTF-8: it was read as Windows-1252.")
 
     def place(row: int) -> str:
         return f"line {line_of(path, dialect, row):,}"
