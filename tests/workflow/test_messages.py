@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import shlex
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
@@ -59,5 +59,7 @@ def test_every_option_in_a_sentence_is_one_of_a_command(path: Path) -> None:
     named = [node.args[0] for node in calls if ast.unparse(node.func) == "setting"]
     names = {node.value for node in named if isinstance(node, ast.Constant)}
     assert {setting(str(name)) for name in names} <= options_of()
-    every = {field.name for name in settings.__all__ for field in fields(getattr(settings, name))}
+    kinds = [kind for kind in vars(settings).values() if isinstance(kind, type)]
+    kinds = [kind for kind in kinds if issubclass(kind, settings.Settings) and is_dataclass(kind)]
+    every = {field.name for kind in kinds for field in fields(kind)}
     assert {setting(name) for name in every - {"keep_all"}} <= options_of()

@@ -33,10 +33,9 @@ from rowsparse.workflow.plan import (
     Plan,
     check_count,
     find_method,
-    group_notes,
     list_methods,
     make_plan,
-    residual_notes,
+    plan_notes,
 )
 from rowsparse.workflow.results import ComparisonResult, Verdict
 from rowsparse.workflow.run_log import (
@@ -75,16 +74,8 @@ def compare(
     plans = [make_plan(table, method, settings.seed) for method in chosen]
     for k in settings.k:
         check_count(k, d - len(plans[0].adjusted))
-    notes = [*_adjusted_notes(table, plans), *group_notes(plans), *residual_notes(plans), *missing]
-    unweighted = [plan.name for plan in plans if not plan.accepts("class_weight")]
-    if unweighted and table.class_weight is not None:
-        notes.append(
-            f"{joined(unweighted, 3)} selected without weights of classes; the models that score "
-            "have them."
-        )
     splits = table_folds(table, settings)
     metric = score_metric(table, splits, settings.metric)
-    notes += fold_notes(table, settings)
     numbered = list(enumerate(splits))
     records: list[Record] = []
     for at, plan in enumerate(plans):
@@ -104,7 +95,9 @@ def compare(
     grouped = next((plan for plan in plans if "feature_groups" in plan.params), plans[0])
     imbalance = imbalance_note(table, metric, settings.metric)
     return ComparisonResult(
-        data=replace(grouped.summary(), notes=tuple(notes), leaks=leaks.names),
+        data=grouped.summary(
+            [*plan_notes(plans), *missing, *fold_notes(table, settings)], leaks.names
+        ),
         curve=curve,
         settings=recorded(settings, {"methods": tuple(names), "task": table.task}),
         versions=versions(),
@@ -141,21 +134,6 @@ def _counted(record: Record, plan: Plan) -> Record:
     """The record with the features that count alone, in its number those of a category once."""
     support = tuple(j for j in record.support if j not in plan.adjusted)
     return replace(record, support=support, n_selected=plan.units_among(support).size)
-
-
-def _adjusted_notes(table: Table, plans: list[Plan]) -> list[str]:
-    """The notes of the table, and on what is in every model."""
-    notes = list(table.notes)
-    if not plans[0].adjusted:
-        return notes
-    notes += [note for note in plans[0].table.notes if note.startswith("Adjusted for")]
-    apart = [plan.name for plan in plans if not plan.accepts("include")]
-    if apart:
-        notes.append(
-            f"{joined(apart, 3)} selected among the other columns only; the models that score "
-            "have both."
-        )
-    return notes
 
 
 def _method_names(table: Table, methods: tuple[str, ...] | None) -> tuple[list[str], list[str]]:

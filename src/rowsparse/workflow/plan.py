@@ -231,7 +231,7 @@ class Plan:
         """How many features may be selected, counted in the same way."""
         return self.n_units - int(self.units_among(self.params.get("exclude", ())).size)
 
-    def summary(self) -> DataSummary:
+    def summary(self, notes: Sequence[str] = (), leaks: tuple[str, ...] = ()) -> DataSummary:
         """What results say about the data, where columns in every model are no features."""
         table = self.table
         n_samples, n_columns = table.X.shape
@@ -244,7 +244,8 @@ class Plan:
             targets=table.target.names,
             classes=table.target.classes,
             class_counts=table.target.counts,
-            notes=table.notes,
+            notes=tuple(notes),
+            leaks=leaks,
             n_columns=n_columns - len(self.adjusted),
             n_events=int(table.y["event"].sum()) if table.task == "survival" else None,
         )
@@ -372,12 +373,10 @@ def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
     params |= {name: value for name, value in given.items() if value is not None}
     if settings.certify:
         params |= {"certify": True, "time_limit": settings.time_limit or _PROOF_SECONDS}
-    if table.class_weight is not None and "class_weight" not in accepted:
-        note = f"{info.cls.__name__} has no weights of classes; the models that score have them."
-        table = replace(table, notes=(*table.notes, note))
-    plan = Plan(info, table, params)
-    plan = replace(plan, table=replace(table, notes=(*table.notes, *residual_notes([plan]))))
-    return _with_groups(_with_columns(plan, settings))
+    plan = _with_columns(Plan(info, table, params), settings)
+    groups = [part.tolist() for part in plan.table.groups.values()]
+    takes_groups = groups and plan.accepts("feature_groups")
+    return replace(plan, params=plan.params | {"feature_groups": groups}) if takes_groups else plan
 
 
 def _check_loss(table: Table, settings: MethodSettings) -> None:
@@ -428,10 +427,6 @@ def _with_columns(plan: Plan, settings: MethodSettings) -> Plan:
         note = f"{len(excluded)} columns were excluded before selecting."
         table = table.without(excluded, note)
         adjusted = _adjusted(table, settings.adjust, {})
-    if adjusted:
-        names = dict.fromkeys(table.origin(j) for j in adjusted)
-        note = f"Adjusted for {quoted(list(names))}: in every model, and not counted."
-        table = replace(table, notes=(*table.notes, note))
     return replace(plan, table=table, params=params, adjusted=tuple(adjusted))
 
 
@@ -451,18 +446,29 @@ def _adjusted(table: Table, wanted: str | None, others: dict[str, list[int]]) ->
     return columns
 
 
-def _with_groups(plan: Plan) -> Plan:
-    """The plan with categories as groups, and a note on how they will be selected."""
-    table = plan.table
-    if not table.groups:
-        return plan
-    if plan.accepts("feature_groups"):
-        groups = [part.tolist() for part in table.groups.values()]
-        plan = replace(plan, params=plan.params | {"feature_groups": groups})
-    return replace(plan, table=replace(table, notes=(*table.notes, *group_notes([plan]))))
+def plan_notes(plans: Sequence[Plan]) -> list[str]:
+    """Sentences on a table, and on the one or several methods that are fitted to it."""
+    table, notes = plans[0].table, [*plans[0].table.notes]
+    if plans[0].adjusted:
+        names = dict.fromkeys(table.origin(j) for j in plans[0].adjusted)
+        notes.append(f"Adjusted for {quoted(list(names))}: in every model, and not counted.")
+        apart = [plan.name for plan in plans if not plan.accepts("include")]
+        if apart:
+            notes.append(
+                f"{joined(apart, 3)} selected among the other columns only; the models that score "
+                "have both."
+            )
+    notes += [*_group_notes(plans), *_residual_notes(plans)]
+    unweighted = [plan.name for plan in plans if not plan.accepts("class_weight")]
+    if unweighted and table.class_weight is not None:
+        notes.append(
+            f"{joined(unweighted, 3)} selected without weights of classes; the models that score "
+            "have them."
+        )
+    return notes
 
 
-def residual_notes(plans: Sequence[Plan]) -> list[str]:
+def _residual_notes(plans: Sequence[Plan]) -> list[str]:
     """Which methods select for the martingale residuals of survival times: at most one sentence."""
     names = [
         plan.name for plan in plans if plan.info.supervised and "survival" not in plan.info.tasks
@@ -473,7 +479,7 @@ def residual_notes(plans: Sequence[Plan]) -> list[str]:
     return [f"{joined(names, 5)} {know} no censored times: {they} for martingale residuals."]
 
 
-def group_notes(plans: Sequence[Plan]) -> list[str]:
+def _group_notes(plans: Sequence[Plan]) -> list[str]:
     """How several methods select the columns made of one category: at most two sentences."""
     table = plans[0].table
     if not table.groups:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,7 @@ from rowsparse.workflow.cross_validation import (
 from rowsparse.workflow.leakage import Leaks, find_leaks
 from rowsparse.workflow.messages import InputError, one_line, setting, shown
 from rowsparse.workflow.model import SavedModel, fit_model
-from rowsparse.workflow.plan import Plan, make_plan
+from rowsparse.workflow.plan import Plan, make_plan, plan_notes
 from rowsparse.workflow.results import (
     Alternatives,
     Certificate,
@@ -171,10 +171,8 @@ class _Run:
             spread = distributions(table.as_numbers, order)
         model = self.model(selector, np.concatenate([order, beside]))
         return SelectionResult(
-            data=replace(
-                plan.summary(),
-                leaks=self.leaks.names,
-                notes=(*table.notes, *fold_notes(table, self.settings)),
+            data=plan.summary(
+                [*plan_notes([plan]), *fold_notes(table, self.settings)], self.leaks.names
             ),
             method=plan.name,
             method_reference=plan.info.reference,
@@ -407,27 +405,28 @@ def ranked(
     scores = np.asarray(selector.scores_, dtype=np.float64)
     features = []
     for rank, (j, effect) in enumerate(zip(order.tolist(), effects, strict=True), start=1):
-        share, interval = None, None
+        known = {} if tests is None else tests.of(j)
         if frequency is not None and not forced[j]:
-            share = float(frequency.frequencies_[j])
-            low, high = frequency.frequency_intervals_[j].tolist()
-            interval = (low, high)
-        alone = {} if tests is None else tests.of(j)
+            known |= frequency_of(frequency, j)
         features.append(
             RankedFeature(
                 rank=rank,
                 name=table.names[j],
                 index=j,
                 score=float(scores[j]),
-                frequency=share,
-                frequency_interval=interval,
                 speaks_for=_speaks_for(table, effect),
                 coefficients=tuple(effect.tolist()) if has_coef else (),
                 is_forced=bool(forced[j]),
-                **alone,
+                **known,
             )
         )
     return tuple(features)
+
+
+def frequency_of(found: StabilitySelection, feature: int) -> dict[str, Any]:
+    """The fields of :class:`RankedFeature` on how often a feature was selected."""
+    low, high = found.frequency_intervals_[feature].tolist()
+    return {"frequency": float(found.frequencies_[feature]), "frequency_interval": (low, high)}
 
 
 def _effects(table: Table, selector: Any, order: Index, units: ColumnScaling) -> tuple[Array, bool]:
@@ -548,11 +547,7 @@ def find_path(
     for name, part in table.groups.items():
         names[int(part.min())] = name
     return PathResult(
-        data=replace(
-            plan.summary(),
-            notes=(*plan.table.notes, *fold_notes(table, settings)),
-            leaks=leaks.names,
-        ),
+        data=plan.summary([*plan_notes([plan]), *fold_notes(table, settings)], leaks.names),
         ks=tuple(found_ks[first:].tolist()),
         supports=tuple(
             np.setdiff1d(table.unit_of[support], beside) for support in path.supports[first:]

@@ -36,6 +36,7 @@ from rowsparse.workflow.messages import (
 )
 from rowsparse.workflow.results import KCurve, SelectionResult
 from rowsparse.workflow.run_log import ProgressCallback, silent
+from rowsparse.workflow.select import frequency_of
 from rowsparse.workflow.settings import SelectSettings, TableSettings
 from rowsparse.workflow.table import Table, as_table
 from rowsparse.workflow.text_files import MISSING, is_packed, sniff
@@ -141,8 +142,7 @@ class StreamedSelection:
             # The table has the selected columns alone, so that nothing is known of all features.
             known: dict[str, Any] = {"index": j, "p_value": None, "fdr": None, "effect": None}
             if self.stability is not None:
-                known["frequency"] = float(self.stability.frequencies_[j])
-                known["frequency_interval"] = tuple(self.stability.frequency_intervals_[j].tolist())
+                known |= frequency_of(self.stability, j)
             features.append(replace(feature, **known))
         note = (
             f"Selected from all {self.n_samples:,} rows in one pass; described and scored on "
