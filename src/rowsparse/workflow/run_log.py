@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.parallel import Parallel, delayed
 
 from rowsparse._threads import one_blas_thread
 
@@ -108,6 +107,8 @@ def in_threads(
     done: Callable[[int], None] = lambda count: None,
 ) -> list[Result]:
     """The results of all calls, in their order; ``done`` is told how many there are so far."""
+    from joblib import Parallel, delayed
+
     workers, results = thread_count(n_jobs), []
     with one_blas_thread(workers > 1):
         parallel = Parallel(workers, prefer="threads", return_as="generator")
