@@ -132,10 +132,12 @@ def find_method(name: str) -> SelectorInfo:
     'Breiman 2001'
     """
     plain = "".join(character for character in name.lower() if character.isalnum())
-    close = difflib.get_close_matches(plain, _OTHERS, n=1, cutoff=0.8)
-    if close and close[0] != plain:
-        raise ValueError(f"There is no method {name!r}: did you mean {close[0]!r}?")
-    return _OTHERS[plain] if close else selector_info(name)
+    try:
+        return _OTHERS.get(plain) or selector_info(name)
+    except ValueError:
+        close = difflib.get_close_matches(plain, list_methods(), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "see rowsparse methods."
+        raise InputError(f"There is no method {name!r}: {hint}") from None
 
 
 def list_methods(task: str | None = None) -> list[str]:
@@ -339,24 +341,14 @@ def check_count(k: int, n: int) -> None:
         raise InputError(f"{setting('k', int(k))} is more than the {n:,} columns to select from.")
 
 
-def _known_method(name: str, task: str) -> SelectorInfo:
-    """The method of that name; refused if it does not take such targets."""
-    try:
-        info = find_method(name)
-    except ValueError as error:
-        words = str(error).replace("There is no selector", "There is no method")
-        raise InputError(words.replace("list_selectors()", "rowsparse methods")) from None
-    if task_taken(info.tasks, task) is None:
-        raise InputError(
-            f"{info.cls.__name__} takes targets for {' or '.join(info.tasks)}; these are for "
-            f"{task}."
-        )
-    return info
-
-
 def make_plan(table: Table, settings: MethodSettings, seed: int = 0) -> Plan:
     """Decide how a method will be called; refuse settings that it does not have."""
-    info = _known_method(settings.method, table.task)
+    info = find_method(settings.method)
+    if task_taken(info.tasks, table.task) is None:
+        raise InputError(
+            f"{info.cls.__name__} takes targets for {' or '.join(info.tasks)}; these are for "
+            f"{table.task}."
+        )
     accepted = signature(info.cls).parameters
     for name in ("certify", "loss", "alpha", "clip", "include", "time_limit"):
         if getattr(settings, name) not in (None, False, "") and name not in accepted:
