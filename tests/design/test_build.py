@@ -89,6 +89,15 @@ def test_extreme_scales_stay_accurate(kind, factors):
         assert np.isfinite(intercept).all()
 
 
+@pytest.mark.parametrize("kind", ["float32", "csr float32", "c"])
+def test_products_with_numbers_beyond_single_precision(kind):
+    design, _ = make_design(KINDS[kind](gaussian()), center=True, scale=True)
+    M = np.random.default_rng(1).standard_normal((40, 2))
+    with np.errstate(over="raise"):
+        found = design.rmatmul(M * 2.0**200)
+    np.testing.assert_allclose(found / 2.0**200, design.rmatmul(M), rtol=1e-6, atol=1e-5)
+
+
 def test_a_constant_of_extreme_size_does_not_drown_the_others():
     X = np.column_stack([gaussian(), np.full(40, 1e200)])
     design, units = make_design(X, center=True, scale=False)

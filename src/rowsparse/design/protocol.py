@@ -16,6 +16,8 @@ from rowsparse._arrays import Array, Index, Mask
 
 # Up to this size the largest eigenvalue comes from a dense matrix.
 _DENSE_EIGEN_SIZE = 300
+# Binary exponent up to which X in single precision is multiplied by numbers as they are.
+_MAX_EXPONENT = 60
 
 
 @dataclass(frozen=True)
@@ -303,11 +305,16 @@ class ImplicitDesign(Design):
     def rmatmul(self, M: Array) -> Array:
         if self.row_scale is not None:
             M = M * self.row_scale[:, None]
+        # Beyond the range of single precision, in another unit.
+        excess = 0
+        if self.dtype != np.float64:
+            excess = max(int(np.frexp(np.abs(M).max(initial=0.0))[1]) - _MAX_EXPONENT, 0)
+            M = np.ldexp(M, -excess) if excess else M
         product = self._tdot(M)
         if self.mean is not None:
             product -= np.outer(self.mean, M.sum(axis=0))
         product *= self.inv_scale[:, None]
-        return product
+        return np.ldexp(product, excess) if excess else product
 
     def columns(self, columns: Index) -> NDArray[Any]:
         block = self._take(columns)
