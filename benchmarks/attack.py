@@ -563,7 +563,8 @@ def _check_truth(result: Verdict, case: Case, fitted: TopK) -> None:
     if case.settings["standardize"] and case.settings["alpha"] >= _LEAST_RIDGE:
         share = _CHECKED_GROUPS if "groups" in case.kinds else _CHECKED
         share = _CHECKED_EXTREME if _EXTREME & set(case.kinds) else share
-        slack = share * fitted.lower_bound_ + 100 * _OF_TOTAL * total
+        size = exact.size if isinstance(exact, CurvedProblem) else total
+        slack = share * fitted.lower_bound_ + 100 * _OF_TOTAL * size
         result.check(checked >= fitted.lower_bound_ - slack, "checked bound below the bound")
 
 

@@ -81,6 +81,11 @@ class CurvedProblem(ABC):
         """The objective of choosing nothing."""
         return self.objective(())
 
+    @property
+    def size(self) -> float:
+        """The size of the terms of dual values, in which their rounding is measured."""
+        return float(self.total)
+
     def objective(self, S: Sequence[int]) -> np.longdouble:
         """f(S), one label after another."""
         Z = self.X[:, list(S)]
@@ -150,6 +155,14 @@ class LogisticProblem(CurvedProblem):
 
 class PoissonProblem(CurvedProblem):
     """Of counts, half the deviance: l = exp(p) - y p - y + y log y."""
+
+    @property
+    def size(self) -> float:
+        """Of the terms v log v - v - y log y + y, which are far larger than their sum."""
+        y = self.Y
+        return float(
+            self.total + np.sum(self.weights @ (y * np.abs(np.log(np.where(y > 0, y, 1)))))
+        )
 
     def value(self, y: Array, p: Array) -> np.longdouble:
         positive = np.where(y > 0, y, 1)
