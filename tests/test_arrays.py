@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import rankdata
 
-from rowsparse._arrays import largest_places, on_device, to_device, to_host, wide_dtype
+from rowsparse._arrays import largest_places, on_device, ranks, to_device, to_host, wide_dtype
 
 
 def strict(values):
@@ -48,3 +49,10 @@ def test_largest_places(library):
     for count in (1, 4, 9, 12):
         places = np.asarray(to_host(largest_places(held, count)))
         assert sorted(places.tolist()) == sorted(np.argsort(-values)[:count].tolist())
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (40,), (0, 3), (30, 5), (1, 4)])
+def test_ranks_are_those_of_scipy(shape):
+    values = np.random.default_rng(0).integers(-4, 5, shape).astype(float)
+    values[values == -4] = -np.inf
+    np.testing.assert_array_equal(ranks(values), rankdata(values, axis=0))

@@ -97,3 +97,23 @@ def largest_places(values: Any, count: int) -> Any:
     if hasattr(xp, "argpartition"):
         return xp.argpartition(-values, count - 1)[:count]
     return xp.argsort(values, descending=True)[:count]
+
+
+def ranks(values: Array) -> Array:
+    """The ranks of values from 1 on, along the first axis; equal ones have the mean of theirs.
+
+    What ``scipy.stats.rankdata`` gives, without the import of all statistics of SciPy.
+
+    >>> ranks(np.array([3.0, 1.0, 3.0]))
+    array([2.5, 1. , 2.5])
+    """
+    order = np.argsort(values, axis=0)
+    ordered = np.take_along_axis(values, order, axis=0)
+    places = np.arange(len(values)).reshape(-1, *(1,) * (values.ndim - 1))
+    ends = np.ones((len(values) + 1, *values.shape[1:]), dtype=bool)
+    ends[1:-1] = ordered[1:] != ordered[:-1]
+    first = np.maximum.accumulate(np.where(ends[:-1], places, 0), axis=0)
+    last = np.minimum.accumulate(np.where(ends[1:], places, len(values))[::-1], axis=0)[::-1]
+    found = np.empty(values.shape)
+    np.put_along_axis(found, order, 1 + (first + last) / 2, axis=0)
+    return found

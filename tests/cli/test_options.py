@@ -32,6 +32,31 @@ def test_the_help_of_a_command_has_all_its_options_in_groups() -> None:
     assert "Experts" in words.partition("--transform")[2], "what few need comes last"
 
 
+def test_the_help_says_what_an_option_may_be_and_which_ones_are_needed() -> None:
+    text = " ".join(re.sub("[│\n]", " ", invoke("select", "--help").stdout).split())
+    assert "What the target holds. One of auto, classification, multilabel" in text
+    assert text.count("Required.") == 1
+    assert "by cross-validation. Required." in text
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("{table}", "-k is missing: Number of features, or 'auto': by cross-validation."),
+        ("{folder}", "is a folder, not a file: it has the tables 'table.csv'."),
+        ("nosuch.csv", "There is no file 'nosuch.csv'."),
+        ("-", "-k is missing: Number of features, or 'auto': by cross-validation."),
+    ],
+)
+def test_what_is_wrong_with_the_table_comes_before_a_missing_option(
+    tmp_path: Path, table: str, expected: str
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n1,2\n", encoding="utf-8")
+    done = invoke("select", table.format(table=path, folder=tmp_path))
+    assert (done.exit_code, done.output.strip()[-len(expected) :]) == (2, expected)
+
+
 @pytest.mark.parametrize("arguments", [("-k", "2", "--task", "guess"), ("--nosuch",), ()])
 def test_unknown_options(data: Path, arguments: tuple[str, ...]) -> None:
     done = invoke("select", data, *arguments)

@@ -51,6 +51,12 @@ def test_a_proof_is_written_and_holds(proof: Path) -> None:
     assert "were checked against the table" in said
 
 
+def test_a_proof_is_found_by_the_name_that_was_typed(proof: Path) -> None:
+    assert proof.name == "proof.npz"
+    assert call("verify proof wine.csv").stdout == call("verify proof.npz wine.csv").stdout
+    assert "There is no file 'proofs'." in call("verify proofs wine.csv", code=2).output
+
+
 def test_alternatives_are_listed_proven_and_checked(wine: Path) -> None:
     given = "--certify --loss squared --alternatives 2% --proof list --cv 0 --stability 0"
     done = call(f"select wine.csv -t kind -k 5 {given} --out out")

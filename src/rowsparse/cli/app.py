@@ -15,8 +15,6 @@ from rowsparse.cli.outcome import BAD_INPUT, INTERRUPTED, complain, end_on_termi
 if TYPE_CHECKING:
     import typer
 
-__all__ = ["build_app", "main"]
-
 
 def main() -> None:
     """Run the command line; the entry point of the ``rowsparse`` command."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import Parameter, Signature
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any, cast, get_type_hints
 
 import typer
@@ -30,16 +35,6 @@ from rowsparse.workflow.settings import (
     TableSettings,
     option,
 )
-
-__all__ = [
-    "SETTINGS_FILE",
-    "STANDARD_INPUT",
-    "Output",
-    "Run",
-    "make_app",
-    "read_settings",
-    "settings_text",
-]
 
 # What stands for standard input in the place of a file.
 STANDARD_INPUT = Path("-")
@@ -223,26 +218,94 @@ class Run:
 
 # ------------------------------------------------------------------------------- the commands
 def _run_by(name: str) -> Callable[[Run], int]:
-    """What runs a command: a function of a module that is imported when it is called.
-
-    scikit-learn imports pandas where it is installed, which takes as long as importing
-    scikit-learn itself. The commands give it arrays only, so pandas is hidden from it; whatever
-    needs pandas afterwards can import it.
-    """
+    """What runs a command: a function of a module that is imported when it is called."""
 
     def run(call: Run) -> int:
-        modules = cast(dict[str, Any], sys.modules)
-        hide = not {"pandas", "sklearn"} & modules.keys()
-        if hide:
-            modules["pandas"] = None
-        try:
-            module = import_module("rowsparse.cli.table_commands")
-        finally:
-            if hide:
-                del modules["pandas"]
-        return int(getattr(module, name)(call))
+        return int(_command(name)(call))
 
     return run
+
+
+def _command(name: str) -> Callable[..., Any]:
+    """A function of the module that has what the commands do."""
+    with _light_imports():
+        module = import_module("rowsparse.cli.table_commands")
+    # No collection looks at what was imported.
+    gc.freeze()
+    return cast(Callable[..., Any], getattr(module, name))
+
+
+# What scikit-learn and SciPy import and no command needs, as a rule: with the names that they take
+# from it. pandas, which takes as long as scikit-learn, is there for data frames only.
+_HIDDEN = "pandas"
+_LATER = {
+    "scipy.stats": ("chi2", "gmean", "rankdata", "spearmanr"),
+    "numpy.f2py": (),
+    "numpy.testing": (),
+    "asyncio": (),
+}
+
+
+@contextmanager
+def _light_imports() -> Iterator[None]:
+    """Import scikit-learn in two thirds of the time: some of what it imports waits for its use.
+
+    Whatever asks for these modules afterwards can import them.
+    """
+    modules = cast(dict[str, Any], sys.modules)
+    if "sklearn" in modules:
+        yield
+        return
+    made: dict[str, Any] = {} if _HIDDEN in modules else {_HIDDEN: None}
+    made |= {name: _later(name, taken) for name, taken in _LATER.items() if name not in modules}
+    for name, module in made.items():
+        modules[name] = module
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(modules[parent], child, module)
+    try:
+        yield
+    finally:
+        for name, module in made.items():
+            if modules.get(name) is module:
+                _forget(name)
+
+
+def _forget(name: str) -> None:
+    """Let the next import of a module find it again."""
+    parent, _, child = name.rpartition(".")
+    sys.modules.pop(name, None)
+    if parent:
+        vars(sys.modules[parent]).pop(child, None)
+
+
+def _later(name: str, taken: Sequence[str]) -> ModuleType:
+    """What stands for a module until something of it is used, with the names that others take."""
+    module, spec = ModuleType(name), find_spec(name)
+
+    def find(part: str) -> Any:
+        if part.startswith("__"):
+            raise AttributeError(part)
+        if sys.modules.get(name) is module:
+            _forget(name)
+        return getattr(import_module(name), part)
+
+    vars(module).update({part: _Later(partial(find, part)) for part in taken})
+    vars(module).update({"__path__": spec and spec.submodule_search_locations, "__getattr__": find})
+    return module
+
+
+class _Later:
+    """What is found when it is called, or when something of it is asked for."""
+
+    def __init__(self, find: Callable[[], Any]) -> None:
+        self._find = find
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self._find()(*args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._find(), name)
 
 
 # What runs each command, what it does, and the settings that it has.
@@ -314,9 +377,14 @@ def _made(
 ) -> Callable[..., None]:
     """A command for typer, with the options of some kinds of settings."""
     declared = _declared(kinds)
+    needed = [one for kind in kinds for one in fields(kind) if one.default is MISSING]  # type: ignore[arg-type]
+    required = [one.name for one in needed if not declared[one.name][0].is_argument]
 
     def command(**given: Any) -> None:
         def parsed() -> Run:
+            for missing in (it for it in required if given[it] is None):
+                _command("check_table")(given["data"])
+                raise InputError(f"{setting(missing)} is missing: {declared[missing][0].help}")
             values = {
                 it: of.parse(given[it]) if of.parse and given[it] is not None else given[it]
                 for it, (of, _) in declared.items()
@@ -352,31 +420,34 @@ def _declared(kinds: Sequence[type[Settings]]) -> dict[str, tuple[Option, Parame
     return {name: found[name] for name in sorted(found, key=place)}
 
 
+def _help(one: Any, declared: Option) -> str:
+    """What an option is, what it may be, and whether it may be left out."""
+    allowed = declared.allowed.options if isinstance(declared.allowed, OneOf) else ()
+    kinds = f" One of {', '.join(map(str, allowed))}." if allowed else ""
+    return declared.help + kinds + (" Required." if one.default is MISSING else "")
+
+
 def _parameter(one: Any, declared: Option, hint: Any) -> Parameter:
-    default = Parameter.empty if one.default is MISSING else one.default
-    typed = hint
-    if declared.parse is not None:
-        typed = str if one.default is MISSING else str | None
+    default = None if one.default is MISSING else one.default
     if declared.is_argument:
-        info = typer.Argument(help=declared.help, show_default=False)
+        info: Any = typer.Argument(help=declared.help, show_default=False)
+        default = Parameter.empty
     else:
         flag = setting(one.name)
         flags = [f"{flag}/--no-{one.name}" if default is True else flag]
         flags += [declared.short] if declared.short and declared.short != flag else []
-        more: dict[str, Any] = {}
-        if isinstance(declared.allowed, OneOf):
-            more["metavar"] = f"[{'|'.join(declared.allowed.options)}]"
-        if one.name == "settings":
-            more |= {"callback": _use_settings, "is_eager": True}
+        eager: dict[str, Any] = {"callback": _use_settings, "is_eager": True}
         info = typer.Option(
             *flags,
-            help=declared.help,
-            show_default=not (default is Parameter.empty or default is None or default is False),
+            help=_help(one, declared),
+            show_default=default is not None and default is not False,
             rich_help_panel=declared.panel,
-            **more,
+            **(eager if one.name == "settings" else {}),
         )
+        hint = hint if declared.parse is None else str
+        hint = hint | None if default is None else hint
     return Parameter(
-        one.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[typed, info]
+        one.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, info]
     )
 
 

@@ -9,17 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = [
-    "BAD_INPUT",
-    "DONE",
-    "INTERRUPTED",
-    "WARNED",
-    "complain",
-    "end_on_termination",
-    "ended",
-    "interrupts",
-]
-
 DONE, WARNED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 

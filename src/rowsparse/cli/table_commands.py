@@ -25,20 +25,10 @@ from rowsparse.workflow.loading import Loaded, checksum, open_table
 from rowsparse.workflow.messages import InputError, required, setting, shown
 from rowsparse.workflow.model import SavedModel, check_targets, score_holdout
 from rowsparse.workflow.select import find_path, select
-from rowsparse.workflow.settings import TableSettings
+from rowsparse.workflow.settings import ReadingSettings, TableSettings
 from rowsparse.workflow.streaming import select_streamed, should_stream
 from rowsparse.workflow.table import Table, read_table
 from rowsparse.workflow.writing import check_folder, check_proof, result_folder, write_proof
-
-__all__ = [
-    "Display",
-    "input_file",
-    "run_apply",
-    "run_methods",
-    "run_table",
-    "run_verify",
-]
-
 
 # Bytes of a Parquet or text file from which on it may be too large for memory.
 _LARGE_FILE = 1 << 26
@@ -154,8 +144,11 @@ def run_apply(run: Run) -> int:
 
 def run_verify(run: Run) -> int:
     """``rowsparse verify``."""
+    proof = run.output.proof
+    if not proof.exists() and proof_path(proof).exists():
+        proof = proof_path(proof)  # --proof adds the suffix too
     with input_file(run.output.data) as path:
-        checked = check_proof(run.output.proof, path, exact=run.output.exact)
+        checked = check_proof(proof, path, exact=run.output.exact)
     printing.print_checked(checked)
     return DONE if checked.holds else WARNED
 
@@ -167,6 +160,12 @@ def run_methods(_: Run) -> int:
 
 
 # ------------------------------------------------------------------------------ what they share
+def check_table(data: Path) -> None:
+    """Refuse a table that cannot be read."""
+    if data != STANDARD_INPUT:
+        open_table(data, ReadingSettings())
+
+
 def check_output(run: Run) -> None:
     """Refuse the folder and the format for the results before the work begins."""
     if run.table_format == "xlsx":

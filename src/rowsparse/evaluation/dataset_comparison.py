@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
+from scipy import stats
 
 from rowsparse._arrays import Array, Mask
 from rowsparse._validation import check_number
@@ -113,10 +113,10 @@ def compare_over_datasets(
             f"and {n} data sets without gaps."
         )
     signed = table if higher_is_better else -table
-    ranks = rankdata(-signed, axis=1).mean(axis=0)
+    ranks = stats.rankdata(-signed, axis=1).mean(axis=0)
     order = np.argsort(ranks, kind="stable")
     signed = signed[:, order]
-    quantile = float(studentized_range.ppf(confidence, m, np.inf)) / np.sqrt(2.0)
+    quantile = float(stats.studentized_range.ppf(confidence, m, np.inf)) / np.sqrt(2.0)
     wins = (signed[:, :, None] > signed[:, None, :]).sum(axis=0)
     return Comparison(
         methods=tuple(names[i] for i in order),
@@ -135,7 +135,7 @@ def _friedman(scores: Array) -> float:
         return float(_pairwise(scores)[0, 1])
     if np.ptp(scores, axis=1).max() == 0:
         return 1.0
-    return float(friedmanchisquare(*scores.T).pvalue)
+    return float(stats.friedmanchisquare(*scores.T).pvalue)
 
 
 def _pairwise(scores: Array) -> Array:
@@ -172,9 +172,9 @@ def signed_rank_p(differences: Any) -> float:
     if not np.any(values):
         return 1.0
     if values.size > _EXACT:
-        return float(wilcoxon(values, method="approx", zero_method="pratt").pvalue)
+        return float(stats.wilcoxon(values, method="approx", zero_method="pratt").pvalue)
     # Twice the ranks are whole numbers, with ties too.
-    ranks = np.rint(2 * rankdata(np.abs(values))).astype(np.intp)[values != 0]
+    ranks = np.rint(2 * stats.rankdata(np.abs(values))).astype(np.intp)[values != 0]
     signs = np.sign(values[values != 0])
     # share[s]: how probable it is that the positive ranks sum to s.
     share = np.ones(1)

@@ -7,9 +7,8 @@ from math import lgamma, log
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
-from rowsparse._arrays import Array, Index, dense_columns
+from rowsparse._arrays import Array, Index, dense_columns, ranks
 from rowsparse.targets import NUMERIC_TASKS
 from rowsparse.workflow.messages import quoted, setting, shown
 from rowsparse.workflow.plan import Plan
@@ -205,8 +204,8 @@ def _in_line(X: Any, columns: Index, target: Array, rows: Index, least: float) -
 
 def _likeness(block: Array, target: Array) -> Array:
     """The larger of the absolute correlations with a target of the values and of the ranks."""
-    ranks = rankdata(block, axis=0), rankdata(target)
-    return np.maximum(_correlations(block, target), _correlations(*ranks))
+    by_rank = _correlations(ranks(block), ranks(target))
+    return np.maximum(_correlations(block, target), by_rank)
 
 
 def _correlations(block: Array, target: Array) -> Array:
@@ -220,7 +219,7 @@ def _is_sorted(goals: list[tuple[Array, bool]]) -> bool:
     """Whether the rows are in the order of a target."""
     for target, is_number in goals:
         if is_number:
-            if _correlations(rankdata(target)[:, None], np.arange(target.size))[0] > 0.9:
+            if _correlations(ranks(target)[:, None], np.arange(target.size))[0] > 0.9:
                 return True
         elif np.count_nonzero(target[1:] != target[:-1]) <= max(
             np.unique(target).size, target.size // 10

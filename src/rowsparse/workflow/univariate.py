@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import fdtrc
-from scipy.stats import false_discovery_control, rankdata
 
-from rowsparse._arrays import Array, Index, Mask, dense_columns
+from rowsparse._arrays import Array, Index, Mask, dense_columns, ranks
 from rowsparse.targets import NUMERIC_TASKS, encode_targets
 from rowsparse.workflow.messages import InputError, setting
 from rowsparse.workflow.table import Table, column_blocks
@@ -123,7 +122,7 @@ def univariate(
     p[list(adjusted)] = np.nan
     is_feature = ~np.isnan(p)
     fdr = np.full(p.size, np.nan)
-    fdr[is_feature] = false_discovery_control(p[is_feature])
+    fdr[is_feature] = _false_discovery_rates(p[is_feature])
     return UnivariateTests(
         samples.test_name(test),
         samples.effect_name(test),
@@ -248,16 +247,24 @@ def _basis(centred: Array) -> Array:
 
 
 # -------------------------------------------------------------------------------------- the tests
+def _false_discovery_rates(p: Array) -> Array:
+    """The least rate of Benjamini and Hochberg (1995) at which each test is significant."""
+    order = np.argsort(p)[::-1]
+    rates = np.empty(p.size)
+    rates[order] = np.minimum.accumulate(p[order] * p.size / np.arange(p.size, 0, -1))
+    return rates
+
+
 def _tested(
     samples: _Samples, columns: Index, values: Array, test: str
 ) -> tuple[Array, Array, Index]:
     """p-values of some columns, their effects, and what these are largest for."""
-    tested = rankdata(values, axis=0) if test == "rank" else values
+    tested = ranks(values) if test == "rank" else values
     residual, noise = samples.residual(tested), _noise(tested)
     every, correlations = [], []
     for targets in samples.hypotheses:
         if test == "rank" and samples.task in NUMERIC_TASKS:
-            targets = rankdata(targets, axis=0)
+            targets = ranks(targets)
         if samples.clusters is not None:
             p = _by_jackknife(samples, samples.clusters, targets, residual, noise)
         elif test == "welch" and samples.Z.shape[1]:

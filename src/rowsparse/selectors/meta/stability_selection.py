@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import ndtri
-from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
@@ -18,7 +17,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import validate_data
 
-from rowsparse._arrays import Array, Index, Mask, to_host
+from rowsparse._arrays import Array, Index, Mask, ranks, to_host
 from rowsparse._compat import (
     CallbackSupportMixin,
     finish_callbacks,
@@ -418,10 +417,10 @@ def _ranks(selector: Any, d: int) -> Array | None:
     scores = getattr(selector, "scores_", None)
     if scores is not None and np.shape(scores) == (d,):
         scores = np.where(np.isnan(scores), -np.inf, scores)
-        return np.asarray(rankdata(-scores))
+        return ranks(-scores)
     ranking = getattr(selector, "ranking_", None)
     if ranking is not None and np.shape(ranking) == (d,):
-        return np.asarray(rankdata(ranking))
+        return ranks(np.asarray(ranking))
     return None
 
 
