@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -37,3 +41,19 @@ def test_methods_keep_their_text_on_80_columns(monkeypatch: pytest.MonkeyPatch) 
         reference = info.reference.split() if info.reference != "none" else []
         for word in (name, *info.summary.split(), *reference):
             assert word in text, (name, word)
+
+
+def test_methods_in_a_pager_are_as_wide_as_the_terminal() -> None:
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    _, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, 90))
+    command = [sys.executable, "-m", "rowsparse", "methods"]
+    clean = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+
+    def widest(stderr: int) -> int:
+        options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": stderr, "stdin": terminal}
+        done = subprocess.run(command, env=clean, text=True, check=True, **options)
+        return max(map(len, done.stdout.splitlines()))
+
+    assert widest(terminal) <= 90
+    assert widest(subprocess.DEVNULL) > 120, "a file has room for all columns"

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from rowsparse.report.cell_charts import confusion_cells, share_cells, signed_cells, triangle_cells
+from rowsparse.report.cell_charts import (
+    boxes,
+    confusion_cells,
+    share_cells,
+    signed_cells,
+    triangle_cells,
+)
+from rowsparse.workflow.results import Distribution
 
 from .reading import plain
 
@@ -62,3 +69,36 @@ def test_shares_are_percentages_and_none_is_blank() -> None:
     assert (plain(full.text), nothing.text) == ("100 %", "")
     assert "d10" in full.kind
     assert "zero" in nothing.kind
+
+
+def test_boxes_are_at_their_quantiles_along_the_axis() -> None:
+    quantiles = np.array([[0, 1, 2, 3, 4], [6, 7, 8, 9, 10.0], [np.nan] * 5])
+    found = boxes(Distribution("a", ("yes", "no", "none"), quantiles))
+    assert [name for name, _, _ in found.rows] == ["yes", "no", "none"]
+    (_, first, hint), (_, second, _), (_, third, _) = found.rows
+    assert hint == "median 2, middle half 1 to 3"
+    unit = first[1] - first[0]
+    np.testing.assert_allclose(np.diff(first), unit)
+    np.testing.assert_allclose(np.subtract(second, first), 6 * unit)
+    assert 0 < first[0] < second[4] < 1
+    assert np.isnan(third).all()
+    assert [text for _, text in found.marks] == ["0", "5", "10"]
+    np.testing.assert_allclose(
+        [at for at, _ in found.marks], [first[0], first[0] + 5 * unit, second[4]]
+    )
+
+
+def test_boxes_of_a_constant_and_of_nothing_have_an_axis() -> None:
+    constant = boxes(Distribution("a", ("yes",), np.full((1, 5), 3.0)))
+    np.testing.assert_allclose(constant.rows[0][1], 0.5)
+    assert "3" in [text for _, text in constant.marks]
+    nothing = boxes(Distribution("a", ("yes",), np.full((1, 5), np.nan)))
+    assert np.isnan(nothing.rows[0][1]).all()
+
+
+def test_shares_of_ones_are_bars() -> None:
+    found = boxes(Distribution("b", ("yes", "no"), np.zeros((2, 5)), (0.25, np.nan)))
+    (yes, [quarter], words), (_, [unknown], nothing) = found.rows
+    assert (yes, quarter, plain(words), nothing) == ("yes", 0.25, "25 %", "–")
+    assert np.isnan(unknown)
+    assert found.marks == []

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from rowsparse.evaluation import Record, SelectionCurve
 from rowsparse.report import comparison_charts, comparison_page
-from rowsparse.report.comparison import _MOST_AGREED, _agreement, _rows
+from rowsparse.report.charts import _fit_to_figure
+from rowsparse.report.comparison import _MOST_AGREED, _agreement, method_rows
 from rowsparse.workflow.results import ComparisonResult
 
 from ..plotting.looking import overlapping
@@ -46,7 +47,9 @@ def test_one_k_is_a_list_sorted_by_score_with_reference_lines() -> None:
     assert "The methods, best first" in page.text["h2"]
     assert "Score against the number of features" not in page.text["h2"]
     methods = [
-        row.method for row in sorted(_rows(result.curve), key=lambda row: -row.mean) if row.mean > 0
+        row.method
+        for row in sorted(method_rows(result.curve), key=lambda row: -row.mean)
+        if row.mean > 0
     ]
     chart, _ = comparison_charts(result)
     axes = Figure((10, chart.height / 72)).add_subplot()
@@ -68,7 +71,7 @@ def test_lower_is_better_for_errors() -> None:
         for record in result.curve.records
     ]
     curve = dataclasses.replace(result.curve, records=records, metric="log_loss")
-    best = min((row for row in _rows(curve) if row.mean > 0), key=lambda row: row.mean)
+    best = min((row for row in method_rows(curve) if row.mean > 0), key=lambda row: row.mean)
     words = plain(Page(comparison_page(dataclasses.replace(result, curve=curve))).text["main"])
     assert f"The lowest log loss, {best.mean:.3f}, was reached by {best.method}" in words
 
@@ -109,11 +112,16 @@ def test_every_method_has_its_line_its_point_and_its_entry_of_the_legend(n_metho
     lines = [one for one in axes.lines if one.get_marker() == "o"]
     assert [line.get_gid() for line in lines] == [f"series-{at}" for at in range(n_methods)]
     assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == n_methods
-    means = [[row.mean for row in _rows(result.curve) if row.method == name] for name in names]
+    means = [
+        [row.mean for row in method_rows(result.curve) if row.method == name] for name in names
+    ]
     assert np.allclose([line.get_ydata() for line in lines], means, equal_nan=True)
     assert axes.get_legend() is None
     axes = Figure((10, times.height / 72), dpi=72).add_subplot()
     times.draw(axes)
+    _fit_to_figure(axes)
+    times.finish(axes)
+    assert axes.texts
     assert [line.get_gid() for line in axes.lines] == [f"series-{at}" for at in range(n_methods)]
     assert axes.get_xscale() == "log"
     assert overlapping(list(axes.texts)) == []

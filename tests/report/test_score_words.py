@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rowsparse.report import score_words, selection_page, words
+from rowsparse.report import selection_page, words
 from rowsparse.workflow.columns import SURVIVAL
 from rowsparse.workflow.cross_validation import score_curve
 from rowsparse.workflow.results import (
@@ -33,7 +33,7 @@ def scored(result: SelectionResult, data: dict[str, Any] | None = None, **change
     """What was asked and what the score is, of a result with some changes."""
     known = dataclasses.replace(result.data, **data or {})
     result = dataclasses.replace(result, data=known, **changes)
-    return plain(f"{words.asked_sentence(result)} {score_words.score_sentence(result)}")
+    return plain(f"{words.asked_sentence(result)} {words.score_sentence(result)}")
 
 
 @pytest.mark.parametrize(
@@ -61,15 +61,15 @@ def test_sentence_headline_and_tile_say_no_more_than_the_verdict(
     verdict: Verdict | None, start: str, title: str
 ) -> None:
     result = dataclasses.replace(samples.genes(), verdict=verdict)
-    assert score_words.score_sentence(result).startswith(start)
-    assert score_words.verdict_words(verdict) in score_words.verdict_sentence(verdict)
-    assert plain(score_words.headline(result)) == title
+    assert words.score_sentence(result).startswith(start)
+    assert words.verdict_words(verdict) in words.verdict_sentence(verdict)
+    assert plain(words.headline(result)) == title
     page = selection_page(result)
     assert title in plain(page)
     level = verdict and verdict.level
     assert ("tile warn" in page, "tile good" in page) == (level == "worse", level == "better")
     one = dataclasses.replace(samples.genes(1), verdict=Verdict("better", "accuracy", 0.1, 0.0))
-    assert plain(score_words.headline(one)).startswith("1 feature that tells the 2 classes")
+    assert plain(words.headline(one)).startswith("1 feature that tells the 2 classes")
 
 
 @pytest.mark.parametrize(
@@ -151,23 +151,23 @@ def test_the_survival_of_the_halves() -> None:
     y = np.empty(8, dtype=SURVIVAL)
     y["event"], y["time"] = [1, 1, 1, 1, 1, 0, 0, 0], np.arange(1, 9)
     found = SurvivalScore(y, np.arange(8) < 4, 0.0004)
-    assert plain(score_words.survival_sentence(found, "months")) == (
+    assert plain(words.survival_sentence(found, "months")) == (
         "Of the half with the higher risk, 4 of 4 samples have the event, and half are without it "
         "until 2; of the half with the lower risk, 1 of 4 samples have the event, and more than "
         "half are without it until the end (months). The log-rank test of the halves, within the "
         "folds and corrected for the samples that their models share, has p = 4.0·10⁻⁴."
     )
     unknown = dataclasses.replace(found, p_value=math.nan)
-    assert score_words.survival_sentence(unknown, "months").endswith("(\u2068months\u2069).")
+    assert words.survival_sentence(unknown, "months").endswith("(\u2068months\u2069).")
 
 
 def test_the_errors_of_one_number_and_of_several() -> None:
     one = NumberScore("price", 12.345, 20.0, (1.0, 2.0), (1.5, 1.5))
-    assert score_words.errors_sentence([one]) == (
+    assert words.errors_sentence([one]) == (
         "The root mean squared error (RMSE) of samples that took no part, in the units of the "
         "target, is 12.3 (20 with the mean as the prediction)."
     )
-    two = score_words.errors_sentence([one, dataclasses.replace(one, name="rent")])
+    two = words.errors_sentence([one, dataclasses.replace(one, name="rent")])
     assert plain(two).count("12.3 for rent (20 with the mean as the prediction)") == 1
 
 
@@ -200,7 +200,7 @@ CURVE = KCurve("accuracy", (1, 5, 10), (0.7, 0.9, 0.91), (0.02,) * 3, 10, 5, 5)
 def test_the_curve_names_the_best_and_the_first_that_comes_close(
     changes: dict[str, Any], sentence: str
 ) -> None:
-    assert plain(score_words.curve_sentence(dataclasses.replace(CURVE, **changes))) == sentence
+    assert plain(words.curve_sentence(dataclasses.replace(CURVE, **changes))) == sentence
 
 
 def test_the_sentence_on_the_curve_names_the_k_that_auto_takes() -> None:
@@ -208,17 +208,17 @@ def test_the_sentence_on_the_curve_names_the_k_that_auto_takes() -> None:
     noise = np.array([-0.04, 0.04, -0.04, 0.04])[:, None]
     curve = score_curve("accuracy", (1, 2, 3, 4), np.array([0.5, 0.87, 0.89, 0.90]) + noise)
     assert curve.chosen_k == 3
-    assert "; 3 already come within one standard error" in score_words.curve_sentence(curve)
+    assert "; 3 already come within one standard error" in words.curve_sentence(curve)
 
 
 def test_the_most_frequent_mistake_is_named() -> None:
     confusion = Confusion(("cat", "dog"), np.array([[8, 1], [3, 9]]), 0.81, 0.1)
-    assert plain(score_words.confusion_sentence(confusion)) == (
+    assert plain(words.confusion_sentence(confusion)) == (
         "17 of 21 samples were recognised; the most frequent mistake is dog taken for cat "
         "(3 times)."
     )
     perfect = Confusion(("cat", "dog"), np.diag([4, 5]), 1.0, 0.0)
-    assert "no mistake" in score_words.confusion_sentence(perfect)
+    assert "no mistake" in words.confusion_sentence(perfect)
 
 
 @pytest.mark.parametrize(
@@ -237,4 +237,4 @@ def test_the_most_frequent_mistake_is_named() -> None:
 )
 def test_the_score_on_a_holdout(metric: str, chance: float, sentence: str) -> None:
     holdout = HoldoutScore("new.csv", 40, metric, 0.5, chance, {})
-    assert plain(score_words.holdout_sentence(holdout)).endswith(sentence)
+    assert plain(words.holdout_sentence(holdout)).endswith(sentence)

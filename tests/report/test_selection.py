@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from rowsparse.report import selection_page
-from rowsparse.report.selection import MOST_CLASSES, MOST_DRAWN, MOST_ROWS
+from rowsparse.report.selection import _MOST_CLASSES, _MOST_DRAWN, _MOST_ROWS
 from rowsparse.workflow.results import Alternatives, Certificate, Confusion, ListedFeature
 
 from . import samples
@@ -80,14 +80,14 @@ def test_warnings_are_shown_before_everything_else() -> None:
 
 
 def test_large_results_are_cut_with_a_word() -> None:
-    many = selection_page(samples.genes(MOST_ROWS + 20, 20_000))
-    assert f"The first {MOST_ROWS} of {MOST_ROWS + 20}" in many
-    assert f"The first {MOST_DRAWN} features are drawn." in many
+    many = selection_page(samples.genes(_MOST_ROWS + 20, 20_000))
+    assert f"The first {_MOST_ROWS} of {_MOST_ROWS + 20}" in many
+    assert f"The first {_MOST_DRAWN} features are drawn." in many
     assert len(many) < 1_500_000
 
 
 def test_too_many_classes_are_a_table_of_mistakes() -> None:
-    n = MOST_CLASSES + 5
+    n = _MOST_CLASSES + 5
     counts = np.diag(np.full(n, 10))
     counts[3, 8] = 7
     result = samples.genes(5, 100, n)

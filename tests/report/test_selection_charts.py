@@ -11,16 +11,15 @@ import pytest
 from matplotlib.figure import Figure
 
 from rowsparse.report import selection_charts, selection_page
-from rowsparse.report.selection_charts import (
+from rowsparse.report.charts import _fit_to_figure
+from rowsparse.report.selection import (
     _MOST_CURVES,
+    _drawn_classes,
     _observed,
-    distribution_charts,
-    drawn_classes,
 )
 from rowsparse.workflow.columns import SURVIVAL
 from rowsparse.workflow.results import (
     ClassScore,
-    Distribution,
     KCurve,
     NumberScore,
     ProgressPoint,
@@ -38,6 +37,8 @@ def drawn(result: SelectionResult, name: str, width: float = 10.0) -> Any:
     (chart,) = [one for one in selection_charts(result) if one.name == name]
     axes = Figure((width, chart.height / 72), dpi=72).add_subplot()
     chart.draw(axes)
+    _fit_to_figure(axes)
+    chart.finish(axes)
     return axes
 
 
@@ -149,36 +150,11 @@ def test_roc_curves_of_one_of_two_classes_and_of_the_worst_of_many() -> None:
     assert list(axes.lines[0].get_ydata()) == [0.25, 0.25]
     assert axes.lines[1].get_xydata().tolist() == [[1, 0.25], [0.8, 0.9], [0, 1]]
     many = tuple(class_score(f"c{at}", 0.9 - at / 100) for at in range(30))
-    found, n_left_out = drawn_classes(dataclasses.replace(samples.digits(), class_scores=many))
+    found, n_left_out = _drawn_classes(dataclasses.replace(samples.digits(), class_scores=many))
     assert [one.name for one in found] == [f"c{at}" for at in range(30 - _MOST_CURVES, 30)]
     assert n_left_out == 30 - _MOST_CURVES
     nothing = (ClassScore("x", 0, 0.0, math.nan, math.nan, math.nan, math.nan),)
-    assert drawn_classes(dataclasses.replace(samples.digits(), class_scores=nothing)) == ([], 0)
-
-
-def test_distributions_are_boxes_or_shares_of_ones() -> None:
-    quantiles = np.array([[0, 1, 2, 3, 4], [6, 7, 8, 9, 10.0]])
-    result = dataclasses.replace(
-        samples.digits(),
-        distributions=(
-            Distribution("a", ("yes", "no"), quantiles),
-            Distribution("b", ("yes", "no"), np.zeros((2, 5)), (0.25, math.nan)),
-        ),
-    )
-    (name, boxes), (_, shares) = distribution_charts(result)
-    assert name == "a"
-    assert plain(boxes.label) == "Distribution of a. Medians: yes 2, no 8."
-    axes = Figure().add_subplot()
-    boxes.draw(axes)
-    assert row_names(axes) == ["yes", "no"]
-    assert [(bar.get_x(), bar.get_width()) for bar in axes.patches] == [(1, 2), (7, 2)]
-    whiskers, medians = axes.collections
-    assert [path.vertices[:, 0].tolist() for path in whiskers.get_paths()] == [[0, 4], [6, 10]]
-    assert [path.vertices[0, 0] for path in medians.get_paths()] == [2, 8]
-    axes = Figure().add_subplot()
-    shares.draw(axes)
-    assert [bar.get_width() for bar in axes.patches[2:]] == [0.25, 0]
-    assert [plain(text.get_text()) for text in axes.texts] == ["25 %", "–"]
+    assert _drawn_classes(dataclasses.replace(samples.digits(), class_scores=nothing)) == ([], 0)
 
 
 PRICES = NumberScore("price", 1.25, 2.5, (1.0, 2.0, 4.0), (1.5, 1.5, 3.5))

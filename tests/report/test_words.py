@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rowsparse.report import score_words, words
+from rowsparse.report import words
 from rowsparse.workflow.results import SelectionResult
 
 from . import samples
@@ -22,7 +22,7 @@ def stable(stability: tuple[float, float, float] | None, n_forced: int = 0) -> s
 
 
 def said(result: SelectionResult) -> tuple[str, str]:
-    return plain(words.asked_sentence(result)), plain(score_words.score_sentence(result))
+    return plain(words.asked_sentence(result)), plain(words.score_sentence(result))
 
 
 def test_the_summary_of_classes() -> None:
@@ -49,7 +49,7 @@ def test_one_feature_and_a_chosen_k() -> None:
     asked = plain(words.asked_sentence(one))
     assert "1 was picked to tell" in asked
     assert "cross-validation chose how many" in asked
-    assert "linear model of 1 feature, picked" in score_words.score_sentence(one)
+    assert "linear model of 1 feature, picked" in words.score_sentence(one)
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+import os
 import shlex
+import stat
+import sys
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from rowsparse._names import display_width, pieces, shown
 from rowsparse._text import counted
-from rowsparse.report import score_words
+from rowsparse.report.comparison import method_rows, top_scores
 from rowsparse.report.numbers import (
     best_word,
     decimal,
@@ -25,24 +27,21 @@ from rowsparse.report.numbers import (
     p_value,
     percent_up,
 )
-from rowsparse.report.score_words import (
-    curve_sentence,
-    holdout_sentence,
-    verdict_sentence,
-    verdict_words,
-)
-from rowsparse.report.search_words import (
-    alternatives_sentence,
-    certificate_sentence,
-    increase_words,
-    proven_sentence,
-)
 from rowsparse.report.words import (
     EFFECT_WORDS,
     alone_heading,
+    alternatives_sentence,
+    certificate_sentence,
+    curve_sentence,
     effect_words,
+    holdout_sentence,
+    increase_words,
     picked_of,
+    proven_sentence,
+    score_sentence,
     stability_sentence,
+    verdict_sentence,
+    verdict_words,
 )
 from rowsparse.selectors.registry import SelectorInfo
 from rowsparse.workflow.loading import Loaded
@@ -57,18 +56,6 @@ from rowsparse.workflow.results import (
     SelectionResult,
 )
 from rowsparse.workflow.writing import CheckedProof
-
-__all__ = [
-    "plain",
-    "print_applied",
-    "print_checked",
-    "print_comparison",
-    "print_methods",
-    "print_path",
-    "print_proof",
-    "print_selection",
-]
-
 
 # Further rows are in the files only.
 _MOST_ROWS = 50
@@ -213,11 +200,11 @@ def _print_alternatives(printer: _Printer, near: Alternatives) -> None:
 
 
 def _sentences(result: SelectionResult) -> list[str]:
-    sentences = [score_words.score_sentence(result)]
+    sentences = [score_sentence(result)]
     if result.holdout is not None:
-        sentences.append(score_words.holdout_sentence(result.holdout))
+        sentences.append(holdout_sentence(result.holdout))
     if result.curve is not None:
-        sentences.append(score_words.curve_sentence(result.curve))
+        sentences.append(curve_sentence(result.curve))
     if result.stability is not None:
         sentences.append(stability_sentence(result))
     sentences.append(certificate_sentence(result.certificate, result.k, result.method))
@@ -229,30 +216,24 @@ def _sentences(result: SelectionResult) -> list[str]:
 def print_comparison(result: ComparisonResult, out: Path, written: list[Path]) -> None:
     """Score, stability, redundancy and time of every method and number of features."""
     curve, printer = result.curve, _Printer()
-    metric = curve.metrics[0]
-    mean, sd = curve.mean(metric), curve.sd(metric)
-    repeats, seconds, taken = map(curve.mean, ("redundancy", "seconds", "n_selected"))
-    word = best_word(metric)
-    top = np.nanmin if word == "lowest" else np.nanmax
-    best = top(mean, axis=0) if np.isfinite(mean).any() else np.full(len(curve.ks), np.nan)
+    metric, found = curve.metrics[0], method_rows(curve)
+    top = top_scores(found)
     rows: list[list[Any]] = []
-    for i, name in enumerate(curve.selectors):
-        for j, k in enumerate(curve.ks):
-            if not math.isfinite(mean[i, j]):
-                rows.append([_text(name, "bold"), str(k), "failed"])
-                continue
-            text = f"{mean[i, j]:.3f} ± {sd[i, j]:.3f}"
-            row = [_text(name, "bold"), f"{taken[i, j] or k:.4g}"]
-            row.append(_text(text, "bold" if mean[i, j] == best[j] else ""))
-            last = (curve.stability(name, k)[0], repeats[i, j], seconds[i, j])
-            rows.append([*row, *(_number(value, ".3f") for value in last)])
-        rows.append([])
+    for at, one in enumerate(found, start=1):
+        row = [_text(one.method, "bold"), str(one.n_selected)]
+        if math.isfinite(one.mean):
+            score = f"{one.mean:.3f} ± {one.sd:.3f}"
+            row.append(_text(score, "bold" if one.mean == top[one.k] else ""))
+            row += [_number(it, ".3f") for it in (one.stability, one.redundancy, one.seconds)]
+        else:
+            row.append("failed")
+        rows += [row, []] if at % len(curve.ks) == 0 else [row]
     headings = ("k", "Score", "Stability", "Redundancy", "Seconds")
     columns = [("Method", "text"), *((heading, "number") for heading in headings)]
     title = f"{metric_name(metric)} of {curve.estimators[0]} on held-out folds"
     printer.table(title, columns, rows)
     if result.verdict is not None:
-        printer.sentence(f"The {word} score is {verdict_words(result.verdict)}.")
+        printer.sentence(f"The {best_word(metric)} score is {verdict_words(result.verdict)}.")
     printer.end(result.data.notes, out, written)
 
 
@@ -371,8 +352,20 @@ def _need(info: SelectorInfo) -> str:
 
 
 def _console() -> tuple[Any, bool]:
-    """A console, and whether it has room for all columns, as everything but a terminal has."""
+    """A console, and whether it has room for all columns, as a file has.
+
+    What is piped from a terminal is read there, as by ``less``.
+    """
     console = Console(highlight=False)
-    if not console.is_terminal:
+    if not (console.is_terminal or _is_paged()):
         console = Console(highlight=False, width=max(console.width, _FILE_WIDTH))
     return console, console.width >= _WIDE
+
+
+def _is_paged() -> bool:
+    """Whether a program on the terminal reads what is printed, as far as one can tell."""
+    try:
+        is_pipe = stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode)
+    except (OSError, ValueError):  # a program has put another stream in its place
+        return False
+    return is_pipe and sys.stderr.isatty()

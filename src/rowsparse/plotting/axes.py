@@ -13,23 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from rowsparse._arrays import Mask
 from rowsparse._names import shown
 
-__all__ = [
-    "COLOURS",
-    "NAME_WIDTH",
-    "QUIET",
-    "STRONG",
-    "Display",
-    "axes_for",
-    "draw_line",
-    "feature_names",
-    "fitted_support",
-    "k_ticks",
-    "name_cells",
-    "name_ticks",
-    "require_matplotlib",
-    "row_axes",
-]
-
 # Paul Tol's bright colours, told apart by readers with any usual colour vision.
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb", "#000000")
 # What stands out, and what stays in the background.

@@ -10,8 +10,6 @@ import numpy as np
 from rowsparse._arrays import Array
 from rowsparse.plotting.axes import COLOURS, Display, axes_for, fitted_support
 
-__all__ = ["CertificateDisplay"]
-
 # A time axis is logarithmic if the last point is this many times later than the first.
 _LONG = 100.0
 # Space above and below the lines, at least this share of the objective.

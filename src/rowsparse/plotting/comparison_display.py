@@ -24,8 +24,6 @@ from rowsparse.plotting.axes import (
     row_axes,
 )
 
-__all__ = ["ComparisonDisplay", "draw_ranks"]
-
 # With more lines than this, error bars hide each other, and the legend stands beside the lines.
 _FEW_LINES = 5
 # What a curve has besides the metrics of its task.

@@ -22,8 +22,6 @@ from rowsparse.plotting.axes import (
     name_cells,
 )
 
-__all__ = ["CorrelationDisplay", "closest_left_out", "correlations_with"]
-
 # Largest number of columns whose cells have room for a number.
 _NUMBERED = 14
 # Inches of a cell and of the rest of the picture, and the greatest length of a side.

@@ -20,8 +20,6 @@ from rowsparse.plotting.axes import (
     name_cells,
 )
 
-__all__ = ["NearOptimalDisplay"]
-
 # Inches of a row, of a column, of a letter of a name below it, and of the rest.
 _ROW, _COLUMN, _LETTER, _REST = 0.2, 0.24, 0.085, 1.2
 # The greatest height and width; the narrowest picture has room for the title.

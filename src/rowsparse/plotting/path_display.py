@@ -24,8 +24,6 @@ from rowsparse.plotting.axes import (
 )
 from rowsparse.selectors import TopK, TopKCV, TopKPath
 
-__all__ = ["PathDisplay", "draw_stays", "entry_order"]
-
 # Number of features by which the path of TopK goes beyond its own number.
 _BEYOND = 10
 # Inches of the curve and of a row below it, and the greatest height of all rows.

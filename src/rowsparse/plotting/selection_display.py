@@ -19,8 +19,6 @@ from rowsparse.plotting.axes import (
     row_axes,
 )
 
-__all__ = ["SelectionDisplay"]
-
 # An infinite score is drawn this much longer than the largest finite one.
 _LONGER = 1.1
 # Width of the column of frequencies, as a share of the axis.

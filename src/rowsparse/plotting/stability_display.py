@@ -20,8 +20,6 @@ from rowsparse.plotting.axes import (
     row_axes,
 )
 
-__all__ = ["StabilityDisplay"]
-
 
 @dataclass(eq=False, repr=False)
 class StabilityDisplay(Display):

@@ -13,8 +13,6 @@ from rowsparse.evaluation.survival import KaplanMeier, log_rank
 from rowsparse.plotting.axes import COLOURS, Display, axes_for
 from rowsparse.targets import survival_times, target_array
 
-__all__ = ["SurvivalDisplay"]
-
 
 @dataclass(eq=False, repr=False)
 class SurvivalDisplay(Display):

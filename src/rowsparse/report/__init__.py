@@ -3,8 +3,7 @@
 from rowsparse.report.comparison import comparison_charts, comparison_page
 from rowsparse.report.page import require_extra
 from rowsparse.report.path_page import path_charts, path_page
-from rowsparse.report.selection import selection_page
-from rowsparse.report.selection_charts import selection_charts
+from rowsparse.report.selection import selection_charts, selection_page
 
 __all__ = [
     "comparison_charts",

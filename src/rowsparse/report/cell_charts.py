@@ -1,4 +1,4 @@
-"""Charts of cells: correlations, coefficients and confusion, as tables with coloured cells."""
+"""Charts that are tables: coloured cells, and boxes of the samples of each group."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import numpy as np
 from rowsparse._arrays import Array
 from rowsparse._names import display_width, full, shown
 from rowsparse.report.numbers import decimal, number, percent
-
-__all__ = ["Cell", "Cells", "confusion_cells", "share_cells", "signed_cells", "triangle_cells"]
+from rowsparse.workflow.results import Distribution
 
 # Width of an ordinary letter of the tables, in pixels.
 _LETTER = 7.2
 # The style sheet has shades from 0 (none) to this one, on which text stays readable.
 N_SHADES = 10
+# Groups of samples that can be told apart; marks of an axis below boxes, and the room beside them.
+MOST_GROUPS = 16
+_MARKS, _AIR = 4, 0.03
 
 
 @dataclass(frozen=True)
@@ -134,3 +136,50 @@ def _signed(value: float, largest: float) -> str:
 
 def _shaded(kind: str, share: float) -> str:
     return f"{kind} d{round(N_SHADES * min(share, 1.0))}"
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """How a feature is distributed in each group, above an axis.
+
+    Attributes
+    ----------
+    feature : str
+    rows : list of tuple
+        For each group its name, five places from 0 to 1 along the axis (the 5, 25, 50, 75 and 95 %
+        points; NaN where they are not known) and what they are in words. Of a feature of 0 and 1
+        the only place is its share of ones.
+    marks : list of tuple
+        Places along the axis, with their numbers.
+    """
+
+    feature: str
+    rows: list[tuple[str, list[float], str]]
+    marks: list[tuple[float, str]]
+
+
+def boxes(one: Distribution) -> Boxes:
+    """For each group a box at the quantiles, or a bar as long as its share of ones."""
+    groups = one.groups[:MOST_GROUPS]
+    if one.shares:
+        rows = [(name, [it], percent(it, 0)) for name, it in zip(groups, one.shares, strict=False)]
+        return Boxes(one.feature, rows, [])
+    from matplotlib.ticker import MaxNLocator
+
+    quantiles = np.asarray(one.quantiles, dtype=np.float64)[:MOST_GROUPS]
+    known = quantiles[np.isfinite(quantiles)]
+    low, high = known.min(initial=math.inf), known.max(initial=-math.inf)
+    if not low < high:
+        low, high = (low - 0.5, high + 0.5) if known.size else (0.0, 1.0)
+    start, length = low - _AIR * (high - low), (1 + 2 * _AIR) * (high - low)
+    marks = MaxNLocator(_MARKS, steps=(1, 2, 5, 10)).tick_values(low, high)
+    hints = [
+        f"median {number(row[2])}, middle half {number(row[1])} to {number(row[3])}"
+        for row in quantiles.tolist()
+    ]
+    places = ((quantiles - start) / length).tolist()
+    return Boxes(
+        one.feature,
+        list(zip(groups, places, hints, strict=True)),
+        [((value - start) / length, number(value)) for value in marks if low <= value <= high],
+    )

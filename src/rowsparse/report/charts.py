@@ -26,23 +26,8 @@ from rowsparse.evaluation.metrics import is_better_low
 from rowsparse.plotting import PathDisplay
 from rowsparse.plotting.axes import COLOURS, QUIET, name_ticks, row_axes
 from rowsparse.report.numbers import metric_name, number, tick_score
-from rowsparse.report.score_words import curve_sentence
+from rowsparse.report.words import curve_sentence
 from rowsparse.workflow.results import KCurve
-
-__all__ = [
-    "NARROW",
-    "WIDE",
-    "Chart",
-    "draw_score_axis",
-    "fit_to_figure",
-    "k_curve",
-    "named_rows",
-    "row_height",
-    "score_limits",
-    "spread_within",
-    "style_class",
-    "write_names",
-]
 
 # Pixels across a chart on a large screen or on paper, and on a phone.
 WIDE, NARROW = 720, 320
@@ -55,6 +40,7 @@ _STYLE = {
     "axes.labelsize": _TYPE,
     "axes.labelcolor": QUIET,
     "axes.titlesize": _TYPE,
+    "axes.titley": 1.0,
     "axes.edgecolor": QUIET,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -103,6 +89,8 @@ class Chart:
         Pixels.
     widths : tuple of int
         Pixels; of two, the page shows the first on a large screen and the second on a phone.
+    finish : callable
+        Draws what depends on the place of the axes, once they fill the figure.
     """
 
     name: str
@@ -110,6 +98,7 @@ class Chart:
     label: str
     height: float = 260.0
     widths: tuple[int, ...] = (WIDE, NARROW)
+    finish: Callable[[Any], object] = lambda axes: None
 
     def __html__(self) -> str:
         """The markup of the page."""
@@ -167,7 +156,8 @@ class Chart:
             if len(figure.axes) > 1:
                 figure.set_layout_engine("constrained")
             else:
-                fit_to_figure(axes)
+                _fit_to_figure(axes)
+            self.finish(axes)
             figure.savefig(written, format="svg", transparent=True)
         # What a name may hold, and a page may not: control characters, half of a surrogate pair.
         source = _NO_TEXT.sub("?", written.getvalue()).encode("utf-8", "replace")
@@ -204,7 +194,7 @@ def _add_legend(axes: Any) -> None:
         axes.legend(**place)
 
 
-def fit_to_figure(axes: Any) -> None:
+def _fit_to_figure(axes: Any) -> None:
     """Fill the figure with the axes and what is written around them.
 
     Quicker than the layouts of matplotlib, for a figure with nothing else in it. The name of the
@@ -214,10 +204,15 @@ def fit_to_figure(axes: Any) -> None:
     if words and not axes.get_title():
         axes.set_ylabel("")
         axes.set_title(words, loc="left", x=0.0, color=QUIET)
+    if not axes.get_ylabel():
+        axes.yaxis.set_label_coords(0.0, 0.5)  # else its place is looked for, again and again
     outer, inner, whole = axes.get_tightbbox(), axes.get_window_extent(), axes.figure.bbox
     start = (np.array(inner.min) - outer.min + _MARGIN) / whole.size
     stop = 1 - (np.array(outer.max) - inner.max + _MARGIN) / whole.size
     axes.set_position([*start, *np.maximum(stop - start, 0.1)])
+    label = axes.xaxis.label
+    x, y = label.get_position()
+    axes.xaxis.set_label_coords(x, y - outer.y0 + _MARGIN, label.get_transform())
 
 
 def row_height(n_rows: int) -> float:
@@ -239,9 +234,8 @@ def write_names(
 ) -> None:
     """Write names beside points, on no other name, point or level line; the first come first.
 
-    Names without room are left out. Call it last: it fits the axes to the figure.
+    Names without room are left out.
     """
-    fit_to_figure(axes)
     frame = axes.get_window_extent().extents
     at = axes.transData.transform(points) if len(points) else points
     heights = np.array([axes.transData.transform((0.0, y))[1] for y in lines])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from rowsparse.evaluation import SelectionCurve
 from rowsparse.evaluation.metrics import is_better_low
 from rowsparse.plotting import ComparisonDisplay
 from rowsparse.plotting.axes import COLOURS, QUIET
-from rowsparse.report import score_words, words
+from rowsparse.report import words
 from rowsparse.report.cell_charts import Cells, share_cells
 from rowsparse.report.charts import (
     Chart,
@@ -38,8 +39,6 @@ from rowsparse.report.numbers import (
 from rowsparse.report.page import Tile, render
 from rowsparse.report.words import isolated, listing
 from rowsparse.workflow.results import ComparisonResult
-
-__all__ = ["comparison_charts", "comparison_page"]
 
 MOST_ROWS = 1000
 # A reference line may widen the axis of the scores by this many times its length.
@@ -99,7 +98,7 @@ def comparison_page(result: ComparisonResult) -> str:
         The page: style, script and charts are inside, and nothing is fetched.
     """
     curve = result.curve
-    rows = _rows(curve)
+    rows = method_rows(curve)
     best = _best(rows)
     return render(
         "comparison.html.j2",
@@ -112,7 +111,7 @@ def comparison_page(result: ComparisonResult) -> str:
         tiles=_tiles(result, rows),
         rows=rows,
         most_rows=MOST_ROWS,
-        top_scores=_top_scores(rows),
+        top_scores=top_scores(rows),
         legend=[(name, style_class(at), "") for at, name in enumerate(curve.selectors)],
         charts={chart.name: chart for chart in comparison_charts(result)},
         reference_words=_reference_sentence(result, rows),
@@ -124,12 +123,13 @@ def comparison_page(result: ComparisonResult) -> str:
 
 def comparison_charts(result: ComparisonResult) -> list[Chart]:
     """The charts of the page."""
-    rows = _rows(result.curve)
+    rows = method_rows(result.curve)
     charts = [_score_chart(result, rows), _time_chart(result.curve, rows)]
     return [chart for chart in charts if chart is not None]
 
 
-def _rows(curve: SelectionCurve) -> list[MethodRow]:
+def method_rows(curve: SelectionCurve) -> list[MethodRow]:
+    """Every method with every number of features, the numbers of one method together."""
     metric, estimators = curve.metrics[0], curve.estimators
     means = [curve.mean(metric, name) for name in estimators]
     sds = [curve.sd(metric, name) for name in estimators]
@@ -162,7 +162,7 @@ def _best(rows: list[MethodRow]) -> MethodRow | None:
     return max(scored, key=lambda row: (row.merit, -row.n_selected), default=None)
 
 
-def _top_scores(rows: list[MethodRow]) -> dict[int, float]:
+def top_scores(rows: list[MethodRow]) -> dict[int, float]:
     """The best score for each number of features."""
     best = {k: _best([row for row in rows if row.k == k]) for k in {row.k for row in rows}}
     return {k: row.mean for k, row in best.items() if row is not None}
@@ -187,7 +187,7 @@ def _summary(result: ComparisonResult, rows: list[MethodRow]) -> tuple[str, str,
         f"{counted(_n_compared(rows), 'method')} picked {counts} of {words.measured(data)}, to "
         f"{words.purpose(data)}."
     )
-    found = _found(curve, rows) + score_words.verdict_sentence(result.verdict, "The best")
+    found = _found(curve, rows) + words.verdict_sentence(result.verdict, "The best")
     return asked, found, _protocol_sentence(curve.protocol)
 
 
@@ -214,7 +214,7 @@ def _tiles(result: ComparisonResult, rows: list[MethodRow]) -> list[Tile]:
         return []
     metric = curve.metrics[0]
     name = f"{best_word(metric).capitalize()} {metric_name(metric)}"
-    tiles = [Tile(name, score(metric, best.mean), _whose(best), score_words.tone(result.verdict))]
+    tiles = [Tile(name, score(metric, best.mean), _whose(best), words.tone(result.verdict))]
     timed = [row for row in rows if math.isfinite(row.seconds)]
     if timed:
         fast = min(timed, key=lambda row: row.seconds)
@@ -341,14 +341,14 @@ def _time_chart(curve: SelectionCurve, rows: list[MethodRow]) -> Chart | None:
             ylabel=f"{metric_name(metric)}, at each method's best k",
         )
         draw_score_axis(axes, metric)
-        points = np.array([(best.seconds, best.mean) for _, best in bests])
-        write_names(axes, points, [shown(best.method, 20) for _, best in bests])
 
     label = (
         f"{metric_name(metric)} against the time of a selection: one point for each method, at "
         "the number of features where it scores best."
     )
-    return Chart("times", draw, label, 310)
+    points = np.array([(best.seconds, best.mean) for _, best in bests])
+    names = [shown(best.method, 20) for _, best in bests]
+    return Chart("times", draw, label, 310, finish=partial(write_names, points=points, names=names))
 
 
 @dataclass(frozen=True)

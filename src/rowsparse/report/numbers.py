@@ -5,24 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-__all__ = [
-    "best_word",
-    "decimal",
-    "digits_between",
-    "finite",
-    "fixed_format",
-    "metric_name",
-    "number",
-    "p_value",
-    "percent",
-    "percent_down",
-    "percent_up",
-    "score",
-    "seconds",
-    "spread",
-    "tick_score",
-]
-
 _SPACE = "\u00a0"  # A number and its unit stay on one line.
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 

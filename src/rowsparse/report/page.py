@@ -14,10 +14,7 @@ from typing import Any
 
 from rowsparse._names import full, pieces, shown
 from rowsparse._text import counted
-from rowsparse.report import numbers, score_words, search_words, words
-
-__all__ = ["Markup", "Tile", "asset", "breakable", "render", "require_extra"]
-
+from rowsparse.report import numbers, words
 
 _PACKAGES = {"jinja2": "Jinja2", "matplotlib": "matplotlib"}
 
@@ -156,8 +153,6 @@ def _environment() -> Any:
     environment.globals.update(
         counted=counted,
         score=numbers.score,
-        score_words=score_words,
-        search_words=search_words,
         spread=numbers.spread,
         words=words,
     )

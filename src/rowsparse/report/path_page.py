@@ -12,14 +12,12 @@ from rowsparse._arrays import Array
 from rowsparse._text import counted
 from rowsparse.plotting import PathDisplay
 from rowsparse.plotting.path_display import draw_stays, entry_order
-from rowsparse.report import score_words, words
+from rowsparse.report import words
 from rowsparse.report.charts import Chart, k_curve, named_rows, row_height
 from rowsparse.report.numbers import best_word, metric_name, number, score
 from rowsparse.report.page import Tile, render
 from rowsparse.report.words import repeated
 from rowsparse.workflow.results import PathResult
-
-__all__ = ["path_charts", "path_page"]
 
 MOST_ROWS = 500
 MOST_DRAWN = 60
@@ -104,8 +102,8 @@ def _summary(result: PathResult, n_ever: int, n_kept: int) -> tuple[str, str, st
         f"{counted(n_ever, 'feature')} {'is' if n_ever == 1 else 'are'} in at least one of these "
         f"choices, and {n_kept:,} of them, once in, are never left out again."
     )
-    verdict = score_words.verdict_sentence(result.verdict)
-    scored = score_words.curve_sentence(result.curve) + verdict
+    verdict = words.verdict_sentence(result.verdict)
+    scored = words.curve_sentence(result.curve) + verdict
     return asked, scored, stayed
 
 
@@ -115,7 +113,7 @@ def _tiles(result: PathResult, n_ever: int, n_kept: int) -> list[Tile]:
     if curve.chosen_k in curve.ks:
         reached = score(curve.metric, curve.mean[curve.ks.index(curve.chosen_k)])
         note = f"{metric_name(curve.metric)} {reached}"
-        tone = score_words.tone(result.verdict)
+        tone = words.tone(result.verdict)
         tiles.append(Tile("Suggested k", f"{curve.chosen_k:,}", note, tone))
     return [
         *tiles,
