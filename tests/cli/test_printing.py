@@ -7,7 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from rowsparse.cli.printing import _lines, plain
+from rowsparse._names import shown
+from rowsparse.cli.printing import _lines
 
 from .commands import frame, result_of, select
 
@@ -64,7 +65,7 @@ def test_long_names_are_cut_on_the_screen_only(tmp_path: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) < 400
     names = [f["name"] for f in result_of(tmp_path / "out")["features"]]
     assert "n" * 10_000 in names
-    assert plain("a\tb") != "a\tb"
+    assert shown("a\tb") != "a\tb"
 
 
 def test_covariates_have_a_table_of_their_own(data: Path) -> None:

@@ -64,13 +64,7 @@ def _leave(code: int) -> None:
 
 
 def build_app() -> typer.Typer:
-    """Make the typer application.
-
-    Returns
-    -------
-    typer.Typer
-        The application, with all its commands.
-    """
+    """Make the typer application, with all its commands."""
     import_module("typer")  # fails if it is missing, also if the commands were imported before
     from rowsparse.cli.commands import make_app
 

@@ -154,15 +154,9 @@ _NOT_REPEATED = frozenset(("settings", "out", "force", "json", "quiet", "debug")
 class Run:
     """One call of a command: what was typed, and the settings that it makes.
 
-    Attributes
-    ----------
-    command : str
-    given : dict of str to object
-        Every option, as typed or by default, in the order of the help.
-    declared : dict of str to Option
-    made : tuple of Settings
-        How the table is read, what is asked of it, and where results go, as far as the command
-        has options of these kinds.
+    ``given`` has every option, as typed or by default, in the order of the help; ``made`` how the
+    table is read, what is asked of it, and where results go, as far as the command has options of
+    these kinds.
     """
 
     command: str
@@ -491,18 +485,9 @@ def _use_settings(context: typer.Context, path: Path | None) -> Path | None:
 
 
 def read_settings(path: Path, command: str) -> dict[str, Any]:
-    """The options in a settings file, by name.
+    """The options in a settings file for a command, by name.
 
-    Parameters
-    ----------
-    path : Path
-    command : str
-        The command that takes them; a file of another command is refused.
-
-    Raises
-    ------
-    ValueError
-        With a sentence on what is wrong with the file.
+    A ValueError has a sentence on what is wrong with the file.
     """
     name = shown(str(path))
     declared = {it: of for it, (of, _) in _declared(_COMMANDS[command][2]).items()}

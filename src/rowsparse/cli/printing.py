@@ -70,15 +70,10 @@ _KINDS: dict[str, Any] = {
 _ISOLATES = str.maketrans("", "", "\u2068\u2069")
 
 
-def plain(text: object, width: int = 40) -> str:
-    """Any text on one line of at most ``width`` columns, without control characters."""
-    return shown(text, width)
-
-
 def _lines(name: str) -> str:
     """A name in lines of at most `_LINE` columns, broken after separators where it has any."""
     lines = [""]
-    for piece in pieces(plain(name)):
+    for piece in pieces(shown(name)):
         if lines[-1] and display_width(lines[-1] + piece) > _LINE:
             lines.append("")
         lines[-1] += piece
@@ -119,9 +114,9 @@ class _Printer:
     def end(self, notes: Sequence[str], out: Path, written: list[Path]) -> None:
         """Print notes, and which files were written."""
         for note in notes:
-            self.sentence(f"· {plain(note, 400)}", "dim")
+            self.sentence(f"· {shown(note, 400)}", "dim")
         names = ", ".join(path.name for path in written)
-        self.sentence(f"Written to {plain(out, 200)}: {names}")
+        self.sentence(f"Written to {shown(out, 200)}: {names}")
 
 
 def _text(text: str, style: str = "") -> Any:
@@ -155,7 +150,7 @@ def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> 
         if tests is not None:
             row += [decimal(_or_nan(feature.effect)), p_value(_or_nan(feature.fdr))]
             words = effect_words(feature, tests)
-            row.append(plain(words, 30) if words else "")
+            row.append(shown(words, 30) if words else "")
         rows.append(row)
     printer.table(f"{' '.join(picked_of(result))}, by {result.method}", columns, rows)
     if result.covariates:
@@ -164,7 +159,7 @@ def print_selection(result: SelectionResult, out: Path, written: list[Path]) -> 
         names = classes[1:] if len(classes) == 2 else result.data.outputs
         printer.table(
             "In every model, and not counted",
-            [("Covariate", "name"), *((plain(f"Coefficient of {it}"), "number") for it in names)],
+            [("Covariate", "name"), *((shown(f"Coefficient of {it}"), "number") for it in names)],
             [
                 [_lines(one.name), *map(_number, one.coefficients[-len(names) :])]
                 for one in result.covariates
@@ -246,7 +241,7 @@ def print_path(result: PathResult, out: Path, written: list[Path]) -> None:
     for k, objective, (before, now) in steps:
         score = "{:.3f} ± {:.3f}".format(*scores[k]) if k in scores else ""
         changed = [
-            ", ".join(plain(result.names[j], 24) for j in sorted(some))
+            ", ".join(shown(result.names[j], 24) for j in sorted(some))
             for some in (now - before, before - now)
         ]
         bold = "bold" if k == curve.chosen_k else ""
@@ -265,12 +260,12 @@ def print_checked(result: CheckedProof) -> None:
     if checked is None:
         printer.sentence(
             "This is another table than the one that the proof is about: "
-            f"{plain(result.difference, 400)}.",
+            f"{shown(result.difference, 400)}.",
         )
         return
     printer.sentence(checked.statement)
     printer.sentence(
-        f"Chosen: {plain(', '.join(result.features), 400)}. Their objective is "
+        f"Chosen: {shown(', '.join(result.features), 400)}. Their objective is "
         f"{checked.objective:.10g}: that of others can be lower by {percent_up(checked.gap)} at "
         "most.",
     )
@@ -293,7 +288,7 @@ def print_applied(
         what = f"predicted from {n_columns} by the {model.judge.name} of the selection"
     else:
         what = f"reduced to {n_columns}, selected by {model.method}"
-    printer.sentence(f"{counted(table.n_rows, 'row')} of {plain(table.source)}: {what}.")
+    printer.sentence(f"{counted(table.n_rows, 'row')} of {shown(table.source)}: {what}.")
     if holdout is not None:
         printer.sentence(holdout_sentence(holdout))
     unused = model.check_columns(table)
@@ -304,7 +299,7 @@ def print_applied(
 def print_proof(path: Path, data: Path) -> None:
     """Where a proof is, and how to check it."""
     command = shlex.join(["rowsparse", "verify", str(path), str(data)])
-    _Printer().sentence(f"The proof is in {plain(str(path), 200)}; to check it: {command}")
+    _Printer().sentence(f"The proof is in {shown(str(path), 200)}; to check it: {command}")
 
 
 # -------------------------------------------------------------------------- the list of the methods

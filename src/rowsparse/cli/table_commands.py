@@ -15,6 +15,7 @@ from typing import Any, Self
 from zipfile import BadZipFile, ZipFile
 
 from rowsparse import report
+from rowsparse._names import shown as cut
 from rowsparse.certificate.proof import proof_path
 from rowsparse.cli import printing
 from rowsparse.cli.commands import SETTINGS_FILE, STANDARD_INPUT, Run, settings_text
@@ -66,7 +67,7 @@ def run_table(run: Run) -> int:
         if getattr(output, "proof", None) and result.proof is not None:
             printing.print_proof(proof_path(output.proof), output.data)
     for sentence in result.warnings:
-        complain(f"Note: {printing.plain(sentence, 400)}")
+        complain(f"Note: {cut(sentence, 400)}")
     errors = (record.error for record in getattr(result.curve, "records", ()))
     return WARNED if any(errors) or not getattr(result, "converged", True) else DONE
 

@@ -142,15 +142,9 @@ def _shaded(kind: str, share: float) -> str:
 class Boxes:
     """How a feature is distributed in each group, above an axis.
 
-    Attributes
-    ----------
-    feature : str
-    rows : list of tuple
-        For each group its name, five places from 0 to 1 along the axis (the 5, 25, 50, 75 and 95 %
-        points; NaN where they are not known) and what they are in words. Of a feature of 0 and 1
-        the only place is its share of ones.
-    marks : list of tuple
-        Places along the axis, with their numbers.
+    A row has the name of a group, five places from 0 to 1 along the axis (the 5, 25, 50, 75 and
+    95 % points; NaN where they are not known) and words for them. Of a feature of 0 and 1 the only
+    place is its share of ones. A mark is a place along the axis with its number.
     """
 
     feature: str

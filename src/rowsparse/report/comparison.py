@@ -85,18 +85,7 @@ class MethodRow:
 
 
 def comparison_page(result: ComparisonResult) -> str:
-    """The report of ``rowsparse compare`` as one HTML page.
-
-    Parameters
-    ----------
-    result : ComparisonResult
-        What was found out.
-
-    Returns
-    -------
-    str
-        The page: style, script and charts are inside, and nothing is fetched.
-    """
+    """The report of ``rowsparse compare``: an HTML page with style, script and charts inside."""
     curve = result.curve
     rows = method_rows(curve)
     best = _best(rows)
@@ -363,18 +352,7 @@ class Agreement:
 def _agreement(curve: SelectionCurve, names: tuple[str, ...], k: int) -> Agreement | None:
     """How often each method selects each feature, the most agreed on first.
 
-    Parameters
-    ----------
-    curve : SelectionCurve
-    names : tuple of str
-        Of all features.
-    k : int
-        Number of features.
-
-    Returns
-    -------
-    Agreement or None
-        None without names, or with fewer than two methods.
+    None without the names of all features, or with fewer than two methods.
     """
     if not names:
         return None

@@ -48,7 +48,7 @@ def decimal(value: float, places: int = 2) -> str:
     """
     if not math.isfinite(value):
         return "–"
-    return f"{round(value, places) + 0.0:.{places}f}".replace("-", "−")
+    return f"{round(value, places) + 0.0:,.{places}f}".replace("-", "−")
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -63,9 +63,8 @@ def number(value: float, digits: int = 3) -> str:
         return "–" if math.isnan(value) else ("∞" if value > 0 else "−∞")
     size = abs(value)
     if size and not 1e-4 <= size < 1e9:
-        mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
-        text = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        text += f"·10{str(int(power)).translate(_RAISED)}"
+        mantissa, power = _parts(value, digits)
+        text = (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + power
     elif size >= 10 ** (digits - 1) or value == int(value):
         text = f"{value:,.0f}"
     else:
@@ -86,8 +85,13 @@ def p_value(value: float) -> str:
         return "–" if math.isnan(value) else f"<{_SPACE}10⁻³⁰⁰"
     if value >= 9.995e-3:
         return decimal(value, 3)
-    mantissa, _, power = f"{value:.1e}".partition("e")
-    return f"{mantissa}·10{str(int(power)).translate(_RAISED)}"
+    return "".join(_parts(value, 2))
+
+
+def _parts(value: float, digits: int) -> tuple[str, str]:
+    """A number as a mantissa and a power of ten."""
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    return mantissa, f"·10{str(int(power)).translate(_RAISED)}"
 
 
 def fixed_format(values: Iterable[float], digits: int = 3) -> Callable[[float], str]:
@@ -103,14 +107,9 @@ def fixed_format(values: Iterable[float], digits: int = 3) -> Callable[[float], 
     largest = max(map(abs, finite(values)), default=0.0)
     if largest and not 1e-4 <= largest < 1e9:
         return number
-    places = digits - 1 - math.floor(math.log10(largest)) if largest else digits - 1
-    return lambda value: _grouped(value, min(max(places, 0), 6))
-
-
-def _grouped(value: float, places: int) -> str:
-    if not math.isfinite(value):
-        return number(value)
-    return f"{round(value, places) + 0.0:,.{places}f}".replace("-", "−")
+    most = digits - 1 - math.floor(math.log10(largest)) if largest else digits - 1
+    places = min(max(most, 0), 6)
+    return lambda value: decimal(value, places) if math.isfinite(value) else number(value)
 
 
 def digits_between(low: float, high: float) -> int:

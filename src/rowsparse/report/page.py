@@ -48,13 +48,7 @@ class Tile:
 
 
 def require_extra() -> None:
-    """Refuse to go on without the packages of the extra ``report``.
-
-    Raises
-    ------
-    ImportError
-        If one is not installed; the message names the extra to install.
-    """
+    """Refuse to go on without the packages of the extra ``report``."""
     missing = [name for module, name in _PACKAGES.items() if find_spec(module) is None]
     if missing:
         raise ImportError(
@@ -63,13 +57,7 @@ def require_extra() -> None:
 
 
 def render(template: str, **context: Any) -> str:
-    """The page as text.
-
-    Raises
-    ------
-    ImportError
-        If a package of the extra ``report`` is not installed.
-    """
+    """The page as text."""
     require_extra()
     from rowsparse import __version__
 

@@ -36,18 +36,7 @@ class Stay:
 
 
 def path_page(result: PathResult) -> str:
-    """The report of ``rowsparse path`` as one HTML page.
-
-    Parameters
-    ----------
-    result : PathResult
-        What was found out.
-
-    Returns
-    -------
-    str
-        The page: style, script and charts are inside, and nothing is fetched.
-    """
+    """The report of ``rowsparse path``: an HTML page with style, script and charts inside."""
     stays = _stays(result)
     kept = _n_never_dropped(stays)
     return render(

@@ -76,18 +76,7 @@ _SMALL, _SQUARE = 260, 420
 
 
 def selection_page(result: SelectionResult) -> str:
-    """The report of ``rowsparse select`` as one HTML page.
-
-    Parameters
-    ----------
-    result : SelectionResult
-        What was found out.
-
-    Returns
-    -------
-    str
-        The page: style, script and charts are inside, and nothing is fetched.
-    """
+    """The report of ``rowsparse select``: an HTML page with style, script and charts inside."""
     drawn = result.features[:_MOST_DRAWN]
     correlation = result.correlation[:_MOST_DRAWN, :_MOST_DRAWN]
     confusion = result.confusion
