@@ -19,7 +19,7 @@ _LETTER = 7.2
 N_SHADES = 10
 # Groups of samples that can be told apart; marks of an axis below boxes, and the room beside them.
 MOST_GROUPS = 16
-_MARKS, _AIR = 4, 0.03
+_MARKS, _AIR = 3, 0.03
 
 
 @dataclass(frozen=True)
