@@ -75,7 +75,10 @@ class RiskSets:
 
     def sums(self, values: Array) -> Array:
         """The sums of values over the samples at risk, for each time of events."""
-        return np.asarray(values.take(self.order, axis=-2).cumsum(axis=-2).take(self.ends - 1, -2))
+        # With the samples along the last axis, each sum goes through adjacent numbers.
+        rows = values.swapaxes(-1, -2).take(self.order, axis=-1)
+        np.cumsum(rows, axis=-1, out=rows)
+        return np.asarray(rows.take(self.ends - 1, axis=-1).swapaxes(-1, -2))
 
     def means_of_events(self, values: Array, weights: Array) -> Array:
         """The weighted means of values over the events at each time; of one event its value."""
@@ -135,7 +138,7 @@ class CoxCurvature(Curvature):
         return np.asarray(products)
 
     def squares(self, Z: Array) -> Array:
-        of_means = np.einsum("t,ctj->cj", self.risk.deaths[:, 0], self._means(Z) ** 2)
+        of_means = self.risk.deaths[:, 0] @ self._means(Z) ** 2
         return np.asarray(np.maximum(self.h.T @ Z**2 - of_means, 0.0))
 
     def for_targets(self, columns: slice) -> Self:
