@@ -375,7 +375,7 @@ def _check_loss(table: Table, settings: MethodSettings) -> None:
     """Refuse a loss that the target, the categories or a proof do not allow."""
     loss = settings.loss
     own = OWN_TASKS.get(str(loss))
-    if own is not None and table.task != own:
+    if own is not None and table.task not in (own, "survival"):
         how = f"{setting('time')} and {setting('event')}" if own == "survival" else ""
         raise InputError(
             f"{setting('loss', loss)} is for {own}, and the target was read for {table.task}: read "

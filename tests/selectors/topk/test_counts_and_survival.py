@@ -176,6 +176,7 @@ def test_survival_times_are_refused_where_they_do_not_fit():
             "loss='cox' is for survival times",
         ),
         (TopKClassifier(2), y, "structured array, of events and times of survival"),
+        (TopKClassifier(2, loss="cox"), y, "loss='cox' is for survival.*: take TopKRegressor"),
         (FisherScore(2), y, "FisherScore takes targets for .*; y is for survival"),
         (TopK(2, loss="cox", class_weight="balanced"), y, "class_weight is for classification"),
     ):

@@ -103,6 +103,11 @@ class TopKClassifier(ClassifierMixin, _Predictor):  # type: ignore[misc]
     allowed: ClassVar[Allowed] = {"task": OneOf(("auto", *tasks))}
 
     def _asked_task(self, y: Any = None) -> str:
+        if self.loss in OWN_TASKS:
+            raise ValueError(
+                f"loss={self.loss!r} is for {OWN_TASKS[self.loss]}, not for classes: take "
+                "TopKRegressor, or another loss."
+            )
         kind = "multiclass" if y is None else type_of_target(y, input_name="y")
         if kind.startswith("continuous"):
             raise ValueError(
