@@ -172,7 +172,7 @@ class DenseDesign(ImplicitDesign):
         w = weights if self.row_scale is None else weights * self.row_scale[:, None] ** 2
         total = np.zeros((w.shape[1], self.shape[1]))
         for rows, at, tile in self._tiles():
-            Z = tile.astype(np.float64) - mean[at]
+            Z = np.subtract(tile, mean[at], dtype=np.float64)
             if self._rest is not None:
                 Z -= self._rest[at]
             Z *= self.inv_scale[at]

@@ -21,6 +21,7 @@ from .problems import (
     each_kind,
     grow_to,
     local_of,
+    logistic_loss,
     objective_of,
     posed,
     problem_of,
@@ -52,6 +53,17 @@ def test_shrinking_removes_the_unit_whose_removal_costs_least(kind):
     least = min(value_of(problem, [q for q in units if q != out]) for out in units)
     assert len(found.units) == 3
     assert value_of(problem, found.units) <= least * (1 + 1e-9)
+
+
+@each_kind
+def test_the_second_start_ends_at_the_size(kind):
+    problem = small(kind, 1, 3, include=[3])
+    local = local_of(problem)
+    first = local.run((), (), 0)
+    found = local.run_beam(first)
+    assert len(found.units) == len(first.units) == 2
+    chosen = [*problem.choices.fixed, *found.units]
+    assert found.objective == pytest.approx(value_of(problem, chosen), rel=1e-5)
 
 
 @each_kind
@@ -96,7 +108,8 @@ def test_the_beam_is_never_worse_than_its_greedy_member():
     for seed in range(5):
         X, Y = data(seed, n=20, d=40)
         problem = posed(squared(X, Y), 5, ridge=0.5)
-        beam = local_of(problem).run_beam()
+        local = local_of(problem)
+        beam = local.run_beam(local.run((), (), 0))
         greedy = objective_of(X, Y, forward(design_of(X), Y, 5, ridge=0.5), 0.5)
         assert beam.objective <= greedy * (1 + 1e-9)
         assert best_exchange_of(problem, beam.units) >= beam.objective * (1 - 1e-9)
@@ -204,6 +217,12 @@ def test_no_more_starts_follow_once_all_have_ended_at_one_selection():
     assert (few.n_starts, all_of_them.n_starts) == (3, 14)
     assert few.best.units == all_of_them.best.units
     assert not few.stopped_early
+
+
+def test_more_starts_have_to_agree_where_gains_are_not_exact():
+    loss = logistic_loss(0, n=60, d=12)
+    found = starts(local_of(posed(loss, 3, ridge=5.0)), 20)
+    assert found.n_starts == 7
 
 
 def test_the_deadline_and_the_monitor_end_the_starts():

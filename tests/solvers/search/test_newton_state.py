@@ -78,6 +78,38 @@ def test_a_block_is_the_greedy_growth_in_the_quadratic(fit_intercept, pooled):
     assert [*S.tolist(), *found.tolist()] == support
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("pooled", [True, False])
+def test_removals_are_the_best_ones_of_the_quadratic_one_by_one(fit_intercept, pooled):
+    loss = logistic_loss(3, d=9, c=2, fit_intercept=fit_intercept, weighted=True)
+    d = loss.design.shape[1]
+    columns = ColumnPool(loss.design, np.arange(d)) if pooled else AllColumns(loss.design)
+    support = np.array([2, 0, 5, 7, 3, 8])
+    fit = loss.fit(loss.design.double_columns(support), ridge=RIDGE, tol=1e-12)
+    left, W, b = NewtonModel(loss, RIDGE, columns, support, fit).removals(3, 1)
+    expected = support.tolist()
+    for _ in range(3):
+        fewer = [[q for q in expected if q != out] for out in expected[1:]]
+        expected = min(fewer, key=lambda places: quadratic_minimum(loss, fit, places)[0])
+    assert left.tolist() == expected
+    V = quadratic_minimum(loss, fit, expected)[1]
+    np.testing.assert_allclose(W, V[:3], atol=1e-9)
+    if fit_intercept:
+        np.testing.assert_allclose(b, V[3], atol=1e-9)
+
+
+def test_later_fits_begin_where_the_first_start_ended():
+    problem = posed(logistic_loss(2, d=9), 3, ridge=1.0)
+    states = NewtonColumns(problem)
+    state = states.start((1, 4, 6), 3)
+    states.first = state
+    W, b = states.known(np.array([4, 2, 1]))
+    np.testing.assert_array_equal(W, [state.fit.W[1], [0.0], state.fit.W[0]])
+    np.testing.assert_array_equal(b, state.fit.b)
+    # A step further; from zero it would be the same.
+    assert states.start((1, 4, 6), 3).objective < state.objective
+
+
 # ----------------------------------------------------------------- steps on a loss with a curvature
 def state_of(seed, units, *, k=3, pool=None, include=(), widen=False, **options):
     """A state of these units besides the included ones, and its problem."""

@@ -76,13 +76,13 @@ class TopK(FromMoments, LinearSelector):
     n_restarts : int or "auto", default="auto"
         Starts after the first; 0 is greedy growth and exchange alone. "auto" is 2 with the
         logistic and the Poisson loss, whose first start is nearly as good, 5 with the Cox loss,
-        and 20 with the others. With a ridge no more of them follow once three starts have all
-        ended at one choice of features. With the squared loss the search goes on where better
-        choices are likely: if fewer than two of the starts, those that keep more than half of a
-        choice not counted, end at the best one. More starts then follow, which also exchange at a
-        loss and join good choices, until ``n_restarts`` of them in a row find nothing better; in
-        all there are at most ten times ``n_restarts``. Without a ridge a few of them always
-        follow.
+        and 20 with the others. With a ridge no more of them follow once three starts (seven with
+        the logistic, the Poisson and the Cox loss) have all ended at one choice of features. With
+        the squared loss the search goes on where better choices are likely: if fewer than two of
+        the starts, those that keep more than half of a choice not counted, end at the best one.
+        More starts then follow, which also exchange at a loss and join good choices, until
+        ``n_restarts`` of them in a row find nothing better; in all there are at most ten times
+        ``n_restarts``. Without a ridge a few of them always follow.
     certify : bool, default=False
         Whether to prove how far from the least objective the answer can be, by branch and
         bound; a better choice that turns up on the way is taken. For all losses but "l21".

@@ -281,41 +281,42 @@ class NewtonLoss(ABC):
             The weight, and the decrease of the objective at which to stop, as a share of the loss
             of W = 0.
         start : (W, b), optional
-            Where to begin; default W = 0.
+            Where to begin, if that is better than W = 0, the default.
         limit : float
             Fits that cannot reach an objective below this are given up.
         """
         k = Z.shape[1]
         if self.fit_intercept:
             Z = np.column_stack([Z, np.ones(Z.shape[0])])
-        weights = np.zeros((Z.shape[1], 1))
-        weights[:k] = ridge
+        penalty = np.zeros(Z.shape[1])
+        penalty[:k] = ridge
         W, b = (np.zeros((k, self.Y.shape[1])), self.null_intercept()) if start is None else start
         V = np.vstack([W, b]) if self.fit_intercept else W.copy()
-        # A start beyond the floats is none.
-        with np.errstate(over="ignore", invalid="ignore"):
-            P = Z @ V
-        values = self._column_objectives(P, V, weights)
-        if start is not None and not np.isfinite(values).all():
-            return self.fit(Z[:, :k], ridge=ridge, tol=tol, limit=limit)
         products = _WeightedProducts.from_columns(Z, self.Y.shape[1])
         enough, decrement, converged = tol * self.at_zero, 0.0, False
-        for _ in range(_MAX_STEPS):
-            converged = self.is_perfect(float(values.sum()))
-            if converged:
-                break
-            slope, step = self._newton_step(products, P, V, weights)
-            decreases = np.maximum(np.einsum("jc,jc->c", slope, step), 0.0) / 2.0
-            decrement = float(decreases.sum())
-            if values.sum() - _HOPE * decrement >= limit:
-                break
-            V, P, moved = self._line_search(Z, step, V, P, values, decreases, weights)
-            stuck = not np.any(moved < values)
-            values = np.minimum(values, moved)
-            # The step was taken all the same: it squares the error.
-            converged = decrement <= enough
-            if converged or stuck:
-                break
+        # Starts and steps beyond the floats have objectives that are infinite or NaN.
+        with np.errstate(over="ignore", invalid="ignore"):
+            P = Z @ V
+            values = self._column_objectives(P, V, penalty)
+            if start is not None and not values.sum() < self.at_zero:
+                return self.fit(Z[:, :k], ridge=ridge, tol=tol, limit=limit)
+            for _ in range(_MAX_STEPS):
+                objective = float(values.sum())
+                converged = self.is_perfect(objective)
+                if converged:
+                    break
+                slope, step = self._newton_step(products, P, V, penalty)
+                decreases = 0.5 * np.maximum(np.einsum("jc,jc->c", slope, step), 0.0)
+                decrement = float(decreases.sum())
+                if objective - _HOPE * decrement >= limit:
+                    break
+                V, P, moved = self._line_search(Z, step, V, P, values, decreases, penalty)
+                lowered = moved < values
+                values = np.minimum(values, moved)
+                # The step was taken all the same: it squares the error.
+                converged = decrement <= enough
+                if converged or not lowered.any():
+                    break
         b = V[k] if self.fit_intercept else np.zeros(V.shape[1])
         objective = float(values.sum()) + self.rounding_of(Z[:, :k], V[:k], P)
         return NewtonFit(V[:k], b, P, objective, decrement, converged)
@@ -335,7 +336,7 @@ class NewtonLoss(ABC):
             The columns of each set, in double precision.
         ridge : float
             The weight.
-        start : (W, b) of shapes (N, k, c) and (c,), optional
+        start : (W, b) of shapes (N, k, c) and (N, c), optional
             Where to begin, if the objectives there are finite; default W = 0.
 
         Returns
@@ -403,19 +404,16 @@ class NewtonLoss(ABC):
     def _many_objectives(self, P: Array, V: Array, penalty: Array) -> Array:
         return np.asarray(self.column_values(_by_sample(P)) + 0.5 * (V**2 @ penalty))
 
-    def _column_objectives(self, P: Array, V: Array, weights: Array) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self.column_values(P) + 0.5 * (weights * V**2).sum(axis=0)
+    def _column_objectives(self, P: Array, V: Array, penalty: Array) -> Array:
+        return np.asarray(self.column_values(P) + 0.5 * (penalty @ (V * V)))
 
     def _newton_step(
-        self, products: _WeightedProducts, P: Array, V: Array, weights: Array
+        self, products: _WeightedProducts, P: Array, V: Array, penalty: Array
     ) -> tuple[Array, Array]:
         """The gradient in V, and the Newton step."""
         gradient, curvature = self.quadratic(P)
-        # A curvature beyond the floats makes a step that is NaN, which the line search refuses.
-        with np.errstate(over="ignore", invalid="ignore"):
-            slope = products.Z.T @ gradient + weights * V
-            return slope, _solved(products.weighted(curvature), weights[:, 0], slope.T).T
+        slope = products.Z.T @ gradient + penalty[:, None] * V
+        return slope, _solved(products.weighted(curvature), penalty, slope.T).T
 
     def _line_search(
         self,
@@ -425,24 +423,21 @@ class NewtonLoss(ABC):
         P: Array,
         values: Array,
         decreases: Array,
-        weights: Array,
+        penalty: Array,
     ) -> tuple[Array, Array, Array]:
         """V, P and the objectives of the columns after the step, halved where necessary."""
-        length = np.ones(V.shape[1])
-        slack = 1e-15 * np.abs(values)
-        # Where the curvature is all but zero a step may be beyond the floats: it is too long.
-        with np.errstate(over="ignore", invalid="ignore"):
-            direction = Z @ step
-            for _ in range(_MAX_HALVINGS):
-                V_new, P_new = V - length * step, P - length * direction
-                moved = self._column_objectives(P_new, V_new, weights)
-                short = ~(moved <= values - 2.0 * _ARMIJO * length * decreases + slack)
-                if not short.any():
-                    return V_new, P_new, moved
-                length[short] /= 2.0
+        direction, slack = Z @ step, 1e-15 * np.abs(values)
+        for _ in range(_MAX_HALVINGS):
+            V_new, P_new = V - step, P - direction
+            moved = self._column_objectives(P_new, V_new, penalty)
+            short = ~(moved <= values - 2.0 * _ARMIJO * decreases + slack)
+            if not short.any():
+                return V_new, P_new, moved
+            half = np.where(short, 0.5, 1.0)
+            step, direction, decreases = half * step, half * direction, half * decreases
         # Rounding hides any further gain.
         V_new, P_new = np.where(short, V, V_new), np.where(short, P, P_new)
-        return V_new, P_new, self._column_objectives(P_new, V_new, weights)
+        return V_new, P_new, self._column_objectives(P_new, V_new, penalty)
 
 
 @dataclass(frozen=True)

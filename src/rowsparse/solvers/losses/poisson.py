@@ -74,8 +74,9 @@ class PoissonLoss(NewtonLoss):
         # With d = p - log y a term is y (exp(d) - 1 - d), or exp(p) for y = 0.
         with np.errstate(over="ignore", invalid="ignore"):
             D = P - self._log_counts
-            values = np.maximum(np.expm1(D) - D, 0.0) * self.Y
-            values[..., self._none] = np.exp(P[..., self._none])
+            values = np.maximum(np.expm1(D) - D, 0.0)
+            values *= self.Y
+            np.copyto(values, np.exp(P), where=self._none)
             return np.asarray(self.omega @ values)
 
     def derivatives(self, P: Array) -> tuple[Array, Array]:

@@ -355,7 +355,7 @@ class GramState(SupportState):
                 return True
             self.drop_dependent(p)  # which rounding in the updates had hidden
 
-    def shrink(self) -> None:
+    def shrink(self, most: int = 1) -> None:
         """Remove the feature whose removal costs least."""
         costs = self.removal_costs()[self.n_fixed : len(self.basis)]
         self.remove(self.basis[self.n_fixed + int(np.argmin(costs))])

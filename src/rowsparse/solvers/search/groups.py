@@ -156,7 +156,7 @@ class GramGroupState(SupportState):
         self._place(groups, self._states.fitted(groups))
         return True
 
-    def shrink(self) -> None:
+    def shrink(self, most: int = 1) -> None:
         """Remove the group whose removal costs least."""
         fewer = [self._without(i) for i in range(self.n_fixed, len(self._groups))]
         if self.fitted.inert:

@@ -58,8 +58,8 @@ class SupportState(ABC):
         """Add the best unit, or several but no more than ``room``; False if none gains."""
 
     @abstractmethod
-    def shrink(self) -> None:
-        """Remove the unit whose removal costs least."""
+    def shrink(self, most: int = 1) -> None:
+        """Remove the unit whose removal costs least, or several but no more than ``most``."""
 
     @abstractmethod
     def descend(
@@ -95,9 +95,12 @@ class States(ABC):
         The objective of selecting nothing.
     exact : bool
         Whether the gains of changes are exact; if so, a search may go on from its best ends.
+    first : SupportState or None
+        Where the first start ended; fits that are iterative begin there.
     """
 
     exact: ClassVar[bool]
+    first: SupportState | None = None
 
     def __init__(self, problem: Problem, total: float) -> None:
         self._problem, self.total = problem, total
@@ -121,7 +124,7 @@ class States(ABC):
         """Gains of each unit on its own."""
 
     def beam(self, size: int, deadline: Deadline) -> Sequence[SupportState] | None:
-        """Selections grown side by side; None where growth with exchanges replaces them."""
+        """Selections grown side by side; None where growth beyond the size replaces them."""
         return None
 
     def walks(
@@ -174,7 +177,7 @@ class LocalSearch:
             self._descend(state, "quick")
             if state.widen():
                 self._descend(state, "quick")
-        self._only_state = state
+        self._only_state = self.states.first = state
         return state.selection().sorted()
 
     def _first(self) -> SupportState:
@@ -188,13 +191,20 @@ class LocalSearch:
         self._grow(state, self.size)
         return state
 
-    def run_beam(self) -> Selection:
-        """The best of several selections grown side by side; the units come back sorted."""
+    def run_beam(self, first: Selection) -> Selection:
+        """The best of several selections grown side by side; the units come back sorted.
+
+        Where there are none, the first selection is grown to twice its size, and the units whose
+        removal costs least are removed.
+        """
         self._only_state = None
         states = self.states.beam(self.size, self._deadline)
-        if states is None:
-            return self.run((), (), 1)
-        return best_selections([self._exchanged(state) for state in states], self.total)[0]
+        if states is not None:
+            return best_selections([self._exchanged(state) for state in states], self.total)[0]
+        state = self.states.start(first.units, self.size, widen=True)
+        self._grow(state, 2 * self.size)
+        self._shrink_to_size(state)
+        return self._exchanged(state)
 
     def refine(
         self,
@@ -293,7 +303,7 @@ class LocalSearch:
     def _shrink_to_size(self, state: SupportState) -> bool:
         """Remove what costs least until the size is right; False if it is not."""
         while state.size > self.size and not self._deadline.expired():
-            state.shrink()
+            state.shrink(state.size - self.size)
         return state.size == self.size
 
     def _descend(self, state: SupportState, effort: Effort) -> None:

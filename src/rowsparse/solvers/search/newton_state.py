@@ -47,11 +47,12 @@ _CONFIRMED, _CLOSE = 64, 0.75
 _ROUGH_TOL, _FIT_TOL, _FINAL_TOL = 1e-4, 1e-6, 1e-11
 # If scoring one support on all columns takes no more multiplications than this, the pool has
 # all columns; else it begins with as many as take that many, but at least some for each of the k.
-_STEP_PRODUCTS, _PER_FEATURE, _LEAST_COLUMNS = 1 << 18, 2, 64
+_STEP_PRODUCTS, _PER_FEATURE, _LEAST_COLUMNS = 1 << 18, 2, 128
 # Columns that a look at the whole design adds to a pool: while growing, and for exchanges.
 _GROWTH_COLUMNS, _EXCHANGE_COLUMNS = 8, 64
-# A support grows by one feature at a time, or by this part of itself.
-_BLOCK_SHARE = 8
+# A support grows by one feature at a time, or by this part of itself; beyond the size that is asked
+# for, by the second part.
+_BLOCK_SHARE, _SURPLUS_SHARE = 8, 2
 
 
 class NewtonStates(States):
@@ -95,18 +96,24 @@ class NewtonStates(States):
         """The costs by refits, the gains in the second-order model at the fit."""
         assert fit.P is not None
         X_S = self.design.double_columns(fit.support)
-        k = fit.support.size
-        costs, size = np.empty(k), max(1, _FITTED_ENTRIES // max(1, X_S.size * fit.b.size))
+        k, c = fit.W.shape
+        gains = np.zeros(self.design.shape[1])
+        # W and b without each column, as the model has them.
+        W, b, begin = np.empty((k, max(k - 1, 0), c)), np.empty((k, c)), 0
+        for models in self.models(fit.support, fit.W, fit.P):
+            gains += models.addition_gains()
+            part = slice(begin, begin + len(models.M))
+            for j in range(k):
+                W[j, :, part], b[j, part] = models.start(j, None, fit.b[part])
+            begin = part.stop
+        gains[fit.support] = 0.0
+        costs, size = np.empty(k), max(1, _FITTED_ENTRIES // max(1, X_S.size * c))
         for i in range(0, k, size):
             out = np.arange(i, min(i + size, k))
             kept = np.array([np.delete(np.arange(k), j) for j in out])
-            Z, start = X_S.T[kept].swapaxes(1, 2), (fit.W[kept], fit.b)
+            Z, start = X_S.T[kept].swapaxes(1, 2), (W[out], b[out])
             without, _ = self.loss.fit_many(Z, ridge=self.ridge, start=start)
             costs[out] = np.maximum(without - fit.objective, 0.0)
-        gains = np.zeros(self.design.shape[1])
-        for models in self.models(fit.support, fit.W, fit.P):
-            gains += models.addition_gains()
-        gains[fit.support] = 0.0
         return costs, gains
 
 
@@ -140,6 +147,15 @@ class NewtonColumns(NewtonStates):
     def start(self, units: Sequence[int], size: int, *, widen: bool = False) -> NewtonState:
         features = np.append(self.choices.fixed, np.array(units, dtype=np.intp))
         return NewtonState(self, features, widen)
+
+    def known(self, features: Index) -> tuple[Array, Array] | None:
+        """W and b of some features where the first start ended."""
+        if not isinstance(self.first, NewtonState):
+            return None
+        fit = self.first.fit
+        W = np.zeros((self.design.shape[1], fit.b.size))
+        W[self.first.features] = fit.W
+        return W[features], fit.b
 
     def gains_alone(self) -> Array:
         return self._gains_alone
@@ -177,7 +193,8 @@ class NewtonState(SupportState):
         self.pool = states.pool
         self._extend(features)
         self.features = features
-        self.fit = states.fitted(self.pool.take(self.pool.places(features)))
+        X_S = self.pool.take(self.pool.places(features))
+        self.fit = states.fitted(X_S, start=states.known(features))
         self._last_model: NewtonModel | None = None
 
     def _extend(self, features: Index) -> None:
@@ -220,8 +237,7 @@ class NewtonState(SupportState):
     def _widen(self, gains: Array, most: int, least: float = -np.inf) -> bool:
         gains = np.where(self._states.allowed, gains, -np.inf)
         gains[self.pool.features] = -np.inf
-        best = np.argsort(-gains, kind="stable")[:most]
-        best = best[gains[best] > least]
+        best = _best(gains, most, least)
         self._extend(best)
         return best.size > 0
 
@@ -230,7 +246,8 @@ class NewtonState(SupportState):
         """Add the best feature, or a block of them to many; False if none gains."""
         states = self._states
         # A few more features change the model of many but little.
-        block = max(1, self.features.size // _BLOCK_SHARE)
+        share = _BLOCK_SHARE if self.size < states.choices.n_free else _SURPLUS_SHARE
+        block = max(1, self.features.size // share)
         if self._widens and not self._is_complete:
             self._widen(states.growth_estimates(self.fit), _GROWTH_COLUMNS * block)
         if min(block, room) > 1:
@@ -254,11 +271,12 @@ class NewtonState(SupportState):
         pairs: list[tuple[int | None, int]] = [(None, int(p)) for p in trials]
         return self._take_best(model, pairs, gains[trials])
 
-    def shrink(self) -> None:
-        """Remove the feature, not a fixed one, that costs least in the model."""
-        model = self._model()
-        out = self.n_fixed + int(np.argmin(model.removal_costs()[self.n_fixed :]))
-        self.features, self.fit = self._fitted(model, out, None, np.inf)
+    def shrink(self, most: int = 1) -> None:
+        """Remove the ``most`` features, no fixed ones, that cost least in the model."""
+        model, self._last_model = self._model(), None
+        places, W, b = model.removals(most, self.n_fixed)
+        self.fit = self._states.fitted(self.pool.take(places), start=(W, b))
+        self.features = self.pool.features[places]
 
     # --------------------------------------------------------------------------- exchanges
     def descend(
@@ -455,7 +473,7 @@ class NewtonGroupState(SupportState):
         best = np.argsort(-gains, kind="stable")[:_ADDITIONS]
         return self._take_best([(self, g) for g in best.tolist() if gains[g] > 0])
 
-    def shrink(self) -> None:
+    def shrink(self, most: int = 1) -> None:
         """Remove the group, not a fixed one, that costs least."""
         self._become(min(self._smaller(), key=lambda one: one.objective))
 

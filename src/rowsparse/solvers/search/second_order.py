@@ -103,8 +103,9 @@ class ColumnPool:
         return np.searchsorted(self.features, features)
 
     def extended(self, features: Index) -> ColumnPool:
-        """The pool with further features."""
-        missing = np.setdiff1d(features, self.features)
+        """The pool with further features, each named once."""
+        near = np.minimum(self.places(features), self.size - 1)
+        missing = features[self.features[near] != features]
         if missing.size == 0:
             return self
         wider = ColumnPool.__new__(ColumnPool)
@@ -139,7 +140,7 @@ class TargetModels:
         weighted = curvature.times(X_S).reshape(n, c * k)
         self._columns, self.curvature = columns, curvature
         self._added: list[tuple[Array, Array]] = []
-        products = columns.products(np.hstack([weighted, H, residual]))
+        products = columns.products(np.concatenate([weighted, H, residual], axis=1))
         self.W, self.support = W.T, support
         self.C, self.R = products[: c * k].reshape(c, k, columns.size), products[-c:]
         self.mean = self._sums = np.zeros((c, columns.size))
@@ -186,6 +187,12 @@ class TargetModels:
         self.s = self.s - share * E
         self._added.append((E, pivot))
 
+    def remove(self, slot: int) -> None:
+        """Take a column out of the support of the model; its coefficients are zero then."""
+        share = self.M[:, :, slot] / self.M[:, slot, slot, None]
+        self.W = self.W - share * self.W[:, slot, None]
+        self.M = self.M - share[:, :, None] * self.M[:, slot, None, :]
+
     def removal_costs(self) -> Array:
         # Of dependent columns without a ridge, rounding may make pivots zero.
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -215,13 +222,13 @@ class TargetModels:
 
         ``b`` is that of the fit.
         """
-        W = self.W.copy()
+        W = self.W
         shift = np.einsum("cj,cj->c", self.mean[:, self.support], W)
-        kept, places = np.arange(W.shape[1]), self.support
+        kept = np.arange(W.shape[1]) != out
         if out is not None:
             share = self.M[:, out] / self._pivots[:, out, None]
-            W -= share * W[:, out, None]
-            kept, places = np.delete(kept, out), np.delete(places, out)
+            W = W - share * W[:, out, None]
+        places = self.support[kept]
         if into is not None:
             left, gradient, t = self.s[:, into], self.R[:, into], self.T[:, :, into]
             if out is not None:
@@ -231,7 +238,7 @@ class TargetModels:
                 t = t - share * t[:, out, None]
             useful = left > NOTHING_LEFT * self.diagonal[:, into]
             new = safe_ratio(gradient, left, useful)[:, None]
-            W = np.hstack([(W - t * new)[:, kept], new])
+            W = np.concatenate([(W - t * new)[:, kept], new], axis=1)
             places = np.append(places, into)
         else:
             W = W[:, kept]
@@ -274,6 +281,26 @@ class NewtonModel:
                 models.add(best)
         return np.array(chosen, dtype=np.intp)
 
+    # A start beyond the floats is none: fits begin at zero then.
+    @np.errstate(divide="ignore", over="ignore", invalid="ignore")
+    def removals(self, size: int, n_fixed: int) -> tuple[Index, Array, Array]:
+        """The support without some columns, and W and b of the model there.
+
+        ``size`` columns are removed, one by one the one that costs least in the model, but none of
+        the first ``n_fixed``. The model is of no other use afterwards.
+        """
+        kept = np.ones(self.support.size, dtype=bool)
+        for _ in range(size):
+            costs = np.where(kept, self.removal_costs(), np.inf)
+            slot = n_fixed + int(np.argmin(costs[n_fixed:]))
+            kept[slot] = False
+            for models in self._targets:
+                models.remove(slot)
+        W = np.concatenate([models.W for models in self._targets]).T
+        mean = np.concatenate([models.mean[:, self.support] for models in self._targets])
+        b = self.fit.b + np.einsum("cj,jc->c", mean, self.fit.W - W)
+        return self.support[kept], W[kept], b
+
     def removal_costs(self) -> Array:
         """The increase of the objective without each column of the support."""
         costs = np.zeros(self.support.size)
@@ -287,9 +314,8 @@ class NewtonModel:
 
     def start(self, out: int | None, into: int | None) -> tuple[Index, Array, Array]:
         """The support with a slot removed and a column added, and W and b of the model there."""
-        kept = np.arange(self.support.size)
-        kept = kept if out is None else np.delete(kept, out)
-        places = self.support[kept] if into is None else np.append(self.support[kept], into)
+        places = self.support[np.arange(self.support.size) != out]
+        places = places if into is None else np.append(places, into)
         W, b = np.empty((places.size, self.fit.b.size)), np.empty(self.fit.b.size)
         begin = 0
         for models in self._targets:
@@ -321,7 +347,7 @@ def target_models(
             support,
             X_S,
             W[:, part],
-            curvature.for_targets(part),
+            curvature if step >= c else curvature.for_targets(part),
             -gradient[:, part],
             ridge,
             loss.fit_intercept,

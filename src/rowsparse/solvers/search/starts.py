@@ -1,10 +1,11 @@
 """Many starts of a local search, with the same answer for any number of workers.
 
-The first start is greedy, the second a beam search, and all others perturb one of the best
-selections known: some of its units are removed, and it is grown again. Perturbations come in
-rounds of a fixed size, each with its own seed and from the best selections of earlier rounds.
+The first start is greedy, the second a beam search or growth beyond the size and back, and all
+others perturb one of the best selections known: some of its units are removed, and it is grown
+again. Perturbations come in rounds of a fixed size, each with its own seed and from the best
+selections of earlier rounds.
 
-If the first three starts end at one selection, the others are left out. If few end at the
+If the first few starts end at one selection, the others are left out. If few end at the
 best one, there are many local optima and better ones are likely. The search then goes on while it
 improves: half of the starts begin with the units that two of the
 best selections share, and the result of each is refined.
@@ -28,8 +29,8 @@ _ROUND, _REFINED_ROUND = 4, 8
 # while growing; a share of 0 stands for a random selection of half the size.
 _PERTURBATIONS = ((0.3, 1), (0.5, 3), (1.0, 3), (1.0, 0), (0.0, 0))
 # Where agreement is trusted, no more starts follow once this number of them have all ended at one
-# selection.
-_UNANIMOUS = 3
+# selection: the first where gains are exact, the second elsewhere, where a start leads less far.
+_UNANIMOUS = 3, 7
 # The search goes on if fewer starts than this end at the best selection, up to ten times the
 # number of restarts; if more do but are not trusted, at first for a part of that number.
 _AGREEING, _MAX_ROUNDS, _TRIAL_SHARE = 2, 10, 0.4
@@ -80,8 +81,8 @@ def run_starts(
 ) -> MultiStartResult:
     """The first start and ``n_restarts`` more, unless the deadline or the monitor ends them.
 
-    If it ``trusts_agreement``, none follow once three or more have all ended at one selection, but
-    of groups, whose starts are much alike.
+    If it ``trusts_agreement``, none follow once three or more (seven where gains are not exact)
+    have all ended at one selection, but of groups, whose starts are much alike.
 
     If it ``goes_on``, and if fewer than two of these starts (those that keep more than half of a
     selection not counted) end at the best selection, refined starts follow until ``n_restarts`` of
@@ -123,13 +124,14 @@ class _Starts:
             if self._stopped:
                 return True
             if self.n_starts == 1:
-                self._record([self._search.run_beam()], [True])
+                self._record([self._search.run_beam(self.kept[0])], [True])
             else:
                 self._perturb(n_restarts + 1 - self.n_starts)
         return False
 
     def _is_unanimous(self) -> bool:
-        return self.n_starts >= _UNANIMOUS and len(self.kept) == 1
+        enough = _UNANIMOUS[0 if self._search.states.exact else 1]
+        return self.n_starts >= enough and len(self.kept) == 1
 
     def _doubtful_for(self, n_restarts: int, trusts_agreement: bool) -> int:
         """The number of refined starts without an improvement that ends the search."""
