@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.datasets import load_iris, make_multilabel_classification, make_regression
 from sklearn.feature_selection import SelectKBest, SelectorMixin, f_classif
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -84,6 +85,8 @@ def test_labels_numbers_and_sparse_data():
     assert curve.metrics == ("macro_f1", "accuracy")
     everything = selection_curve(["topk"], X, Y, [8], cv=3)
     assert 0.4 < curve.mean("macro_f1")[0, 0] <= everything.mean("macro_f1")[0, 0] + 0.1
+    neighbours = selection_curve(["topk"], X, Y, [3], {"3-NN": KNeighborsClassifier(3)}, cv=3)
+    assert 0.4 < neighbours.mean("macro_f1")[0, 0] < 1
     X, y = make_regression(60, 8, n_informative=2, noise=0.1, random_state=0)
     curve = selection_curve(["topk"], X, y, [2], cv=3)
     assert curve.mean("r2")[0, 0] > 0.99

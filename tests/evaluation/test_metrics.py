@@ -5,9 +5,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, d2_tweedie_score, log_loss, roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
@@ -75,6 +78,17 @@ def test_auc_of_labels_is_the_mean_over_those_that_vary():
     Y[:, 1] = 0
     expected = roc_auc_score(Y[:, [0, 2]], values[:, [0, 2]], average="macro")
     assert prediction_score("auc", "multilabel", Y, said) == pytest.approx(expected)
+
+
+def test_probabilities_of_labels_are_those_of_a_model_for_each_label():
+    rng = np.random.default_rng(5)
+    X, Y = rng.standard_normal((30, 2)), rng.integers(2, size=(30, 4))
+    Y[:, 1], Y[:, 2] = 0, 1
+    model = make_pipeline(StandardScaler(), KNeighborsClassifier(5)).fit(X, Y)
+    said = predict(model, X, "multilabel")
+    each = [clone(model).fit(X, Y[:, at]).predict_proba(X)[:, -1] for at in (0, 3)]
+    np.testing.assert_allclose(said.values[:, [0, 3]], np.column_stack(each))
+    np.testing.assert_array_equal(said.values[:, [1, 2]], np.tile([0.0, 1.0], (30, 1)))
 
 
 def test_scores_of_classes_that_the_model_or_the_sample_lacks():

@@ -61,6 +61,10 @@ def predict(model: Any, X: Any, task: str) -> Predictions:
     classes = model.classes_ if task == "classification" else None
     has_probabilities = hasattr(model, "predict_proba")
     values = model.predict_proba(X) if has_probabilities else model.decision_function(X)
+    if isinstance(values, list):
+        # Neighbours and trees have one array for each label, with a column for each value seen.
+        parts = zip(values, model.classes_, strict=True)
+        values = np.column_stack([part @ (seen == 1) for part, seen in parts])
     values = np.asarray(values, dtype=np.float64)
     if values.ndim == 1:
         # Of two classes, a positive decision value speaks for the second.
