@@ -134,14 +134,16 @@ def _lead(values: Mapping[str, float], own: str) -> str:
 def agreement(cells: Cells) -> list[tuple[str, str, str, float, bool]]:
     """Every cell with a printed number: method, protocol, data set, ours minus it, and agreement.
 
-    No spread is printed. Two standard deviations of ours, or one sample, count as agreement.
+    No spread is printed. Two standard deviations of ours, estimated with one degree of freedom
+    less than repetitions, or one sample, count as agreement.
     """
     found = []
     for (method, protocol, dataset, k), own in cells.items():
         value = printed(CONTENDERS[method].selector, dataset, k)
         if value is not None:
             more = 100 * float(np.mean(own)) - value
-            slack = max(200 * float(np.std(own)), 100 / dataset_info(dataset).n_samples)
+            sd = float(np.std(own, ddof=1)) if len(own) > 1 else 0.0
+            slack = max(200 * sd, 100 / dataset_info(dataset).n_samples)
             found.append((method, protocol, dataset, more, abs(more) <= slack))
     return found
 

@@ -24,3 +24,14 @@ def test_leads_are_those_over_the_best_and_the_worst_rival():
     best = {name: float(line[0].partition(" ")[0]) for name, line in lines.items()}
     assert [name for name, lead in best.items() if lead == 0.0] == ["Pro-GE", "Pro-MS"]
     assert [name for name, lead in best.items() if 0.0 < lead <= 3.0] == ["ALLAML", "LUNG"]
+
+
+def test_a_cell_agrees_within_two_standard_deviations_of_the_repetitions():
+    # Printed is 95.89; the deviation of three values is that of a sample, 2 points.
+    found = [
+        nie2010.agreement(
+            {("rfs gamma 1", "honest", "allaml", 20): [mean - 0.02, mean, mean + 0.02]}
+        )
+        for mean in (0.92, 0.918)
+    ]
+    assert [cell[0][-1] for cell in found] == [True, False]
