@@ -21,7 +21,6 @@ from reproduction.league_scores import (
     DECLARED,
     DEEP,
     JUDGES,
-    OWN,
     REFERENCE,
     SLOW,
     VARIANTS,
@@ -53,7 +52,7 @@ def contenders_for(kind: str) -> dict[str, Contender]:
         name: Contender(name, label(name), SETTINGS.get(name, {}))
         for name in [*list_selectors(kind), *peers]
     }
-    return {**plain, **OWN, **VARIANTS}
+    return {**plain, **VARIANTS}
 
 
 def _tasks(experiment: str, size: Size) -> list[RunTask]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.figures import new_canvas, save
-from reproduction.league_scores import OUR_METHOD, family, label
+from reproduction.league_scores import OUR_METHOD, TIMED, family, label
 from reproduction.point_labels import Label, label_points
 from rowsparse._arrays import Array
 from rowsparse.evaluation import Comparison
@@ -30,11 +30,11 @@ FAMILIES = {
 
 
 def _colour(method: str) -> str:
-    return STRONG if method == OUR_METHOD else FAMILIES[family(method)][1]
+    return STRONG if method in (OUR_METHOD, TIMED) else FAMILIES[family(method)][1]
 
 
 def _weight(method: str) -> str:
-    return "bold" if method == OUR_METHOD else "normal"
+    return "bold" if method in (OUR_METHOD, TIMED) else "normal"
 
 
 def _legend(figure: Any, methods: Sequence[str]) -> None:
@@ -78,7 +78,7 @@ def time_and_score(points: Mapping[str, tuple[float, float]], y: str) -> Draw:
         figure = new_canvas(9.5, 7.5)
         axes = figure.subplots()
         for method, (seconds, score) in points.items():
-            ours = method == OUR_METHOD
+            ours = method == TIMED
             axes.plot(
                 seconds,
                 score,
@@ -92,7 +92,7 @@ def time_and_score(points: Mapping[str, tuple[float, float]], y: str) -> Draw:
         axes.margins(0.09)
         axes.grid(alpha=0.3)
         _legend(figure, list(points))
-        labels = [Label(label(m), m == OUR_METHOD, _colour(m), _weight(m)) for m in points]
+        labels = [Label(label(m), m == TIMED, _colour(m), _weight(m)) for m in points]
         label_points(figure, axes, list(points.values()), labels)
         save(figure, path)
 

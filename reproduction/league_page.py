@@ -15,6 +15,7 @@ from reproduction.league_scores import (
     JUDGES,
     OUR_METHOD,
     SQUARED,
+    TIMED,
     VARIANTS,
     Scores,
     family,
@@ -284,13 +285,18 @@ def _time_picture(scores: Scores, name: str, word: str) -> Picture | None:
 
 
 def time_points(scores: Scores) -> dict[str, tuple[float, float]]:
-    """Geometric mean of the seconds and mean score in percent, by method."""
-    if OUR_METHOD not in scores.methods:
+    """Geometric mean of the seconds and mean score in percent, by method.
+
+    The seconds of TopK as it is ranked are from another run, and take no part.
+    """
+    if TIMED not in scores.methods:
         return {}
-    own = scores.methods.index(OUR_METHOD)
+    own = scores.methods.index(TIMED)
     values, seconds = scores.mean(), np.log(np.maximum(scores.seconds(), 1e-6))
     points = {}
     for at, name in enumerate(scores.methods):
+        if name == OUR_METHOD:
+            continue
         both = ~np.isnan(values[:, at] + values[:, own] + seconds[:, at] + seconds[:, own])
         if both.any():
             time = np.mean(seconds[both, at] - seconds[both, own]) + np.nanmean(seconds[:, own])
@@ -336,7 +342,7 @@ def _place_picture(scores: Scores, name: str) -> Picture | None:
     if len(scores.methods) < 2 or np.isnan(places).all():
         return None
     average = [np.inf if np.isnan(line).all() else np.nanmean(line) for line in places.T]
-    order = np.argsort(average, kind="stable")
+    order = [at for at in np.argsort(average, kind="stable") if scores.methods[at] not in VARIANTS]
     marks = [
         [
             _mark(scores, dataset, scores.methods[at]) if np.isnan(means[row, at]) else ""

@@ -19,7 +19,9 @@ from rowsparse.selectors.registry import selector_info
 
 # Classifiers by the names that are shown, and as they are called in the rows.
 JUDGES = {"1-NN": "nn", "linear SVM": "svm", "random forest": "forest"}
-OUR_METHOD, SQUARED = "topk-logistic", "topk"
+OUR_METHOD, SQUARED = "topk", "topk-squared"
+# What stands for TopK where seconds are compared: of the same run as the other methods.
+TIMED = "topk-one-start"
 # What selects nothing, and has therefore no rank among those that do.
 REFERENCE = "allfeatures"
 DEEP = tuple(list_selectors(kind="deep"))
@@ -34,7 +36,6 @@ PEER_LABELS = {
     "mrmr-selection": "mrmr-selection",
 }
 DECLARED = Declaration("league")
-OWN = DECLARED.contenders("own")
 VARIANTS = DECLARED.contenders("variants")
 # Methods that have less time than the others.
 BRIEF: tuple[str, ...] = tuple(DECLARED.table("brief")["methods"])
@@ -48,8 +49,8 @@ _NONE = -1.0
 
 def label(method: str) -> str:
     """What a method is called on the page."""
-    if method in OWN | VARIANTS:
-        return (OWN | VARIANTS)[method].label
+    if method in VARIANTS:
+        return VARIANTS[method].label
     return PEER_LABELS.get(method) or selector_info(method).cls.__name__
 
 
@@ -57,8 +58,7 @@ def family(method: str) -> str:
     """Its kind in the registry; ``unsupervised`` without targets, and ``package`` for a peer."""
     if method in PEER_LABELS:
         return "package"
-    ours = OWN | VARIANTS
-    info = selector_info(ours[method].selector if method in ours else method)
+    info = selector_info(VARIANTS[method].selector if method in VARIANTS else method)
     return info.kind if info.supervised or info.kind in ("baseline", "deep") else "unsupervised"
 
 
@@ -233,11 +233,15 @@ class Scores:
         return dict(zip((self.methods[at] for at in methods), ranks, strict=True))
 
     def places(self, **which: Any) -> Array:
-        """Place of every method on every data set, 1 the best; NaN where it has no result."""
+        """Place of every method on every data set, 1 the best; NaN where it has no result.
+
+        Variants of TopK have no place.
+        """
         scores = self.mean(**which)
         found = np.full(scores.shape, np.nan)
+        ranked = np.array([name not in VARIANTS for name in self.methods])
         for at, line in enumerate(scores):
-            known = ~np.isnan(line)
+            known = ~np.isnan(line) & ranked
             if known.any():
                 found[at, known] = rankdata(-line[known], method="min")
         return found

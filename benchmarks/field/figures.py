@@ -128,8 +128,8 @@ def draw_accuracy(compared: Sequence[Compared]) -> Any:
         ax.plot(one.times, one.points, "o", color=color)
     ax.set_xscale("log")
     ax.margins(x=0.35, y=0.1)
-    ax.set_xlabel("seconds / those of TopK (median over the sets)")
-    ax.set_ylabel("points of accuracy, TopK = 0")
+    ax.set_xlabel("seconds / those of TopK with one start (median over the sets)")
+    ax.set_ylabel("points of accuracy, TopK with one start = 0")
     labels = [
         Label(f"{one.name} ({one.sets})", color=color)
         for one, color in zip(compared, colors, strict=True)

@@ -134,7 +134,7 @@ def _accuracy(compared: list[Compared]) -> dict[str, str]:
     best = next(one for one in compared if one.peer and one.sets >= 20)
     return {
         "question": "accuracy inside the folds, 20 features",
-        "rowsparse": "TopK 0 points",
+        "rowsparse": "TopK, one start 0 points",
         "others": f"best with 20 sets or more: {best.name} {best.points:+.1f} points",
     }
 

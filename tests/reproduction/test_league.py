@@ -9,7 +9,7 @@ from benchmarks.peers.selectors import PEERS
 from reproduction import accuracy, league, league_page
 from reproduction.declare import RunTask, Size
 from reproduction.league_guide import BEGIN, END, PAGE, main, tables, updated
-from reproduction.league_scores import JUDGES, OWN, UNRANKED, VARIANTS, Scores, outcome
+from reproduction.league_scores import JUDGES, UNRANKED, VARIANTS, Scores, outcome
 from reproduction.pages import write_page
 from reproduction.runner import run_paper
 from reproduction.store import ResultStore, read_rows
@@ -47,7 +47,7 @@ def grid(scores, datasets=("glioma", "lung", "srbct", "yale"), **other):
 def test_every_selector_and_peer_is_run_on_every_set():
     tasks = league.class_tasks(STANDARD)
     everything = {t.method for t in tasks}
-    assert everything == {*list_selectors("classification"), *PEERS, *OWN, *VARIANTS}
+    assert everything == {*list_selectors("classification"), *PEERS, *VARIANTS}
     by_set = {}
     for task in tasks:
         by_set.setdefault(task.dataset, set()).add(task.method)
@@ -111,16 +111,16 @@ def test_a_method_that_takes_too_long_is_out_of_time(benchmark_data, tmp_path, m
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_package_that_is_not_installed_has_no_row(tmp_path):
-    rows = grid({"topk-logistic": 0.9, "mrmr": 0.8})
+    rows = grid({"topk": 0.9, "mrmr": 0.8})
     why = "ImportError: abess is not installed"
     rows.append({"dataset": "glioma", "method": "abess", "split": 0, "error": why})
     assert "Not installed, and therefore without a row: abess" in page_of(rows, tmp_path)
-    assert Scores.of(rows, "accuracy").methods == ("topk-logistic", "mrmr")
+    assert Scores.of(rows, "accuracy").methods == ("topk", "mrmr")
 
 
 # What the README calls methods.
 README_NAMES = {
-    "topk-logistic": "`TopK`",
+    "topk": "`TopK`",
     "lpinf": "LpInf",
     "mrmr": "mRMR",
     "fastcan": "fastcan",
@@ -133,8 +133,8 @@ README_NAMES = {
 def test_a_method_with_fewer_repetitions_is_compared_on_its_own():
     """The second repetition is easier by 0.2: a method without it must not suffer."""
     rows = [
-        made_row("topk-logistic", 0.5),
-        made_row("topk-logistic", 0.7, split=1),
+        made_row("topk", 0.5),
+        made_row("topk", 0.7, split=1),
         made_row("rfs", 0.55),
     ]
     means = Scores.of(rows, "accuracy").mean()
@@ -142,7 +142,7 @@ def test_a_method_with_fewer_repetitions_is_compared_on_its_own():
 
 
 def test_who_has_no_result_on_some_sets_is_ranked_apart():
-    rows = grid({"topk-logistic": 0.9, "mrmr": 0.8, "rfs": 0.1})
+    rows = grid({"topk": 0.9, "mrmr": 0.8, "rfs": 0.1})
     for dataset in ("glioma", "lung"):
         error = {"dataset": dataset, "method": "nmapg", "split": 0, "error": "TimeoutError: x"}
         rows.append(error)
@@ -152,17 +152,17 @@ def test_who_has_no_result_on_some_sets_is_ranked_apart():
     np.testing.assert_array_equal(places, [np.nan, np.nan, 1, 1])
     result = scores.comparison()
     ranks = dict(zip(result.methods, result.mean_ranks, strict=True))
-    assert ranks == {"topk-logistic": 1.0, "mrmr": 2.0, "rfs": 3.0}
+    assert ranks == {"topk": 1.0, "mrmr": 2.0, "rfs": 3.0}
     assert league_page.unfinished_ranks(scores) == [["NmAPG", 2, "1.0", "2.0", 4]]
 
 
 def test_two_methods_are_compared_where_both_have_a_result():
     late = {"split": 0, "error": "TimeoutError: stopped after 15 seconds"}
-    rows = grid({"topk-logistic": 0.9, "rfs": 0.8, "mrmr": 0.7})
+    rows = grid({"topk": 0.9, "rfs": 0.8, "mrmr": 0.7})
     rows = [r for r in rows if (r["method"], r["dataset"]) != ("rfs", "glioma")]
     rows.append({"dataset": "glioma", "method": "rfs", **late})
     scores = Scores.of(rows, "accuracy")
-    rivals = {rival.name: rival for rival in scores.against("topk-logistic")}
+    rivals = {rival.name: rival for rival in scores.against("topk")}
     assert rivals["rfs"][1:4] == (3, 0, 3)
     assert rivals["mrmr"][1:4] == (4, 0, 4)
     found = league_page.against_context(scores)
@@ -173,12 +173,16 @@ def test_two_methods_are_compared_where_both_have_a_result():
 def test_time_is_that_of_all_k():
     rows = [
         made_row(m, 0.5, k=k, seconds=2.0, shared=s)
-        for m, s in (("rfs", 1), ("topk-logistic", 0))
+        for m, s in (("rfs", 1), ("topk-one-start", 0))
         for k in (5, 10)
     ]
+    rows += [made_row("topk", 0.9, seconds=99.0)]
     scores = Scores.of(rows, "accuracy")
-    assert scores.seconds().tolist() == [[2.0, 4.0]]
-    assert league_page.time_points(scores)["topk-logistic"] == pytest.approx((4.0, 50.0))
+    assert scores.seconds().tolist() == [[2.0, 4.0, 99.0]]
+    points = league_page.time_points(scores)
+    assert points["topk-one-start"] == pytest.approx((4.0, 50.0))
+    # Its seconds are of another run than those of the others.
+    assert "topk" not in points
 
 
 # ---------------------------------------------------------------------------------- the page
@@ -187,7 +191,7 @@ def page_of(rows, folder: Path) -> str:
 
 
 def test_the_page_has_tables_pictures_and_troubles(tmp_path):
-    rows = grid({"topk-logistic": 0.9, "rfs": 0.8, "mrmr": 0.85, "abess": 0.85})
+    rows = grid({"topk": 0.9, "topk-one-start": 0.88, "rfs": 0.8, "mrmr": 0.85, "abess": 0.85})
     rows.append({"dataset": "yale", "method": "ipfs", "split": 0, "error": "TimeoutError: late"})
     for dataset in ("glioma", "lung", "srbct"):
         rows.append({"dataset": dataset, "method": "ipfs", "split": 0, "error": "ValueError: no"})
@@ -202,7 +206,7 @@ def test_the_page_has_tables_pictures_and_troubles(tmp_path):
 
 
 def test_rows_kept_as_csv_come_back(tmp_path):
-    rows = grid({"topk-logistic": 0.9123456789, "rfs": 0.8})
+    rows = grid({"topk": 0.9123456789, "rfs": 0.8})
     rows.append({"dataset": "orl", "method": "rfs", "split": 1, "error": 'ValueError: a, "b"'})
     with ResultStore(tmp_path / "results.db") as store:
         for at, row in enumerate(rows):
@@ -243,21 +247,22 @@ def test_the_readme_says_of_the_league_what_its_rows_say():
     untouched = league_page.untouched_context(scores, {*league.USES[0], *league.USES[1]})
     (_, own), (_, next_best), *_ = untouched["lines"]
     assert (
-        f"On the {len(untouched['sets'])} sets that its penalty was neither chosen nor checked on "
-        f"the mean ranks are {own} and, next, {next_best}"
+        f"On the {len(untouched['sets'])} sets that were used neither to choose its penalty nor to "
+        f"check it, the mean ranks are {own} and, next, {next_best}"
     ) in words
     everything = np.array([scores.reference(dataset) for dataset in scores.datasets])
-    above = int((everything > scores.mean()[:, scores.methods.index("topk-logistic")]).sum())
+    above = int((everything > scores.mean()[:, scores.methods.index("topk")]).sum())
     assert f"than the selections of `TopK` on {above} of the {n_sets} sets:" in words
 
 
 def test_settings_of_topk_and_methods_with_less_time_are_not_ranked():
-    rows = grid({"topk-logistic": 0.9, "topk": 0.95, "mrmr": 0.8, "rfs": 0.7, "slap": 0.99})
+    rows = grid({"topk": 0.9, "topk-squared": 0.95, "mrmr": 0.8, "rfs": 0.7, "slap": 0.99})
     scores = Scores.of(rows, "accuracy")
-    assert scores.comparison().methods == ("topk-logistic", "mrmr", "rfs")
-    assert {"topk", "slap"} <= {*UNRANKED}
+    assert scores.comparison().methods == ("topk", "mrmr", "rfs")
+    assert {"topk-squared", "slap"} <= {*UNRANKED}
+    assert np.isnan(scores.places()[:, scores.methods.index("topk-squared")]).all()
     assert league_page.unfinished_ranks(scores) == []
-    assert [rival.name for rival in scores.against("topk-logistic")] == ["mrmr", "rfs"]
+    assert [rival.name for rival in scores.against("topk")] == ["mrmr", "rfs"]
     # In the place of the default the other loss is first too.
     assert league_page.variant_ranks(scores) == [["TopK", "1.0", 3], ["TopK (squared)", "1.0", 3]]
 
@@ -286,13 +291,13 @@ def rows_of(scores, datasets, metric="accuracy", seconds=None):
 @pytest.fixture
 def rows():
     sets = ("glioma", "lung", "pcmac", "basehock")
-    scores = {"topk-logistic": 0.9, "mrmr": 0.8, "ttest": 0.7, "relieff": 0.6}
+    scores = {"topk": 0.9, "mrmr": 0.8, "ttest": 0.7, "relieff": 0.6}
     classes = rows_of(scores, sets, seconds={"mrmr": 0.1, "ttest": 0.2, "relieff": 0.05})
     late = {"dataset": "pcmac", "method": "rfs", "split": 0, "error": "TimeoutError: late"}
     classes += rows_of({"rfs": 0.95}, ("glioma", "lung", "basehock"))
     return {
         "classes": [*classes, late],
-        "labels": rows_of({"topk-logistic": 0.5, "relieff": 0.6}, ("yeast", "scene"), "f1"),
+        "labels": rows_of({"topk": 0.5, "relieff": 0.6}, ("yeast", "scene"), "f1"),
     }
 
 
