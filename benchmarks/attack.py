@@ -49,8 +49,6 @@ _EXTREME = {"clip", "subnormal entries", "huge entries", "bad scales", "extreme 
 _OBJECTIVE, _OF_TOTAL = 1e-9, 1e-13
 # Share of the objective of nothing to which logistic fits are made: classes may be separated.
 _FITTED = 1e-11
-# Relative rounding error of sums of long doubles.
-_LONG = 1e-17
 # How much less than the bound of the fit a checked proof may come to, from this ridge on.
 _CHECKED, _LEAST_RIDGE = 1e-9, 1e-6
 # The same of groups, whose blocks have more rounding counted.
@@ -539,7 +537,7 @@ def _check_truth(result: Verdict, case: Case, fitted: TopK) -> None:
     number: Any = Fraction
     if isinstance(exact, CurvedProblem):
         # In long doubles, whose rounding is far below that of a bound.
-        number, optimum = np.longdouble, optimum + _LONG * exact.total
+        number, optimum = np.longdouble, optimum + exact.rounding
     result.check(number(fitted.lower_bound_) <= optimum, "bound above the optimum")
     slack = _OBJECTIVE * float(optimum) + _OF_TOTAL * total
     if number is np.longdouble and case.settings["alpha"] < _LEAST_RIDGE:
@@ -749,7 +747,7 @@ class _Enumeration:
         left = (f for S, f in pairs if _kind(self.kinds, S) not in self.listed)
         least = min(left, default=np.inf)
         # What is computed in long doubles may be a little less than the least objective.
-        return least if isinstance(self.exact, ExactProblem) else least + _LONG * self.exact.total
+        return least if isinstance(self.exact, ExactProblem) else least + self.exact.rounding
 
     def holds(self, bound: float) -> bool:
         """Whether no choice is below a bound, apart from those listed."""
@@ -766,7 +764,7 @@ class _Enumeration:
         if isinstance(self.exact, CurvedProblem):
             # What is computed may be above the least, if classes are separated, and far above it
             # where columns nearly depend on each other.
-            value, above = value + _LONG * self.exact.total, _FITTED * self.exact.total
+            value, above = value + self.exact.rounding, _FITTED * self.exact.total
             high = high if is_ordinary else np.inf
         return bool(
             self._number(low) <= value and (high == np.inf or value <= self._number(high) + above)
@@ -1085,7 +1083,7 @@ def _optimum(case: Case, proof: Proof) -> float:
     # Other weights than the case's: the proof is about those of its statement.
     other = replace(case, y=y, weights=weights, settings=settings)
     exact = other.exact()
-    rounding = _LONG * float(exact.total) if isinstance(exact, CurvedProblem) else 0.0
+    rounding = exact.rounding if isinstance(exact, CurvedProblem) else 0.0
     if proof.listed is None:
         return float(exact.best()) + rounding
     kinds = _copies(other) if about.feature_groups is None else np.arange(about.n_features)

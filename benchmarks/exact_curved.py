@@ -14,6 +14,8 @@ from benchmarks.exact import Array, ColumnSets, centred, fractions_of, long_doub
 _STEPS, _HALVINGS = 200, 60
 # A step that promises less than this share of the objective of nothing is the last.
 _ENOUGH = 1e-17
+# Relative rounding error of sums of long doubles, and of a few operations.
+_OF_SUMS, _OF_FEW = 1e-17, 1e-18
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,11 @@ class CurvedProblem(ABC):
     def total(self) -> np.longdouble:
         """The objective of choosing nothing."""
         return self.objective(())
+
+    @property
+    def rounding(self) -> float:
+        """How far objectives may be below the minimum."""
+        return _OF_SUMS * float(self.total)
 
     @property
     def size(self) -> float:
@@ -180,6 +187,11 @@ class CoxProblem(CurvedProblem):
     """Of events and times, half the deviance, by a matrix of who is at risk at which event."""
 
     has_intercept: ClassVar[bool] = False
+
+    @property
+    def rounding(self) -> float:
+        """That of logarithms of numbers next to 1, too."""
+        return super().rounding + _OF_FEW * float(self.weights @ self.Y[:, 0])
 
     def targets(self) -> list[Array]:
         return [self.Y]
