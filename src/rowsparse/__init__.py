@@ -1,4 +1,4 @@
-"""Pick exactly k features, for classes, labels or numbers."""
+"""Pick exactly k features, for classes, labels, numbers, counts or survival times."""
 
 from __future__ import annotations
 

@@ -363,7 +363,7 @@ _VERSION = typer.Option(
 
 
 def root(version: Annotated[bool, _VERSION] = False) -> None:
-    """Pick exactly k features, for classes, labels or numbers."""
+    """Pick exactly k features, for classes, labels, numbers, counts or survival times."""
 
 
 def _made(
