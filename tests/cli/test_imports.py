@@ -35,16 +35,14 @@ LATER = """
 import sys
 from rowsparse.cli.commands import _run_by
 _run_by("run_methods")(None)
-print([name for name in ("scipy.stats", "numpy.f2py", "numpy.testing", "asyncio")
-       if name in sys.modules])
+print("scipy.stats" in sys.modules)
 from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.covariance import MinCovDet
 print(label_ranking_average_precision_score([[1, 0]], [[0.2, 0.1]]))
 print(MinCovDet(random_state=0).fit([[0.0], [1.0], [3.0], [4.0]]).location_.shape)
-import asyncio, scipy, scipy.stats.mstats, numpy
+import scipy, scipy.stats.mstats
 from scipy.stats import norm
-print(norm.cdf(0.0), scipy.stats.mode([1, 1, 2]).mode, numpy.testing.assert_equal(1, 1))
-print(asyncio.run(asyncio.sleep(0, "done")), numpy.f2py.__name__)
+print(norm.cdf(0.0), scipy.stats.mode([1, 1, 2]).mode)
 """
 
 
@@ -52,8 +50,7 @@ def test_what_is_imported_later_is_there_afterwards() -> None:
     command = [sys.executable, "-c", LATER]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    expected = ["[]", "1.0", "(1,)", "0.5 1 None", "done numpy.f2py"]
-    assert done.stdout.splitlines()[-5:] == expected
+    assert done.stdout.splitlines()[-4:] == ["False", "1.0", "(1,)", "0.5 1"]
 
 
 def test_no_command_on_a_text_file_imports_pandas_or_statistics(tmp_path: Path) -> None:
@@ -64,4 +61,4 @@ def test_no_command_on_a_text_file_imports_pandas_or_statistics(tmp_path: Path) 
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert done.returncode == 0, done.stderr[-300:]
     assert "sklearn.base" in imported
-    assert not {"pandas.core", "scipy.stats._stats_py", "numpy.f2py.rules"} & imported
+    assert not {"pandas.core", "scipy.stats._stats_py"} & imported

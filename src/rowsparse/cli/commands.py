@@ -229,20 +229,17 @@ def _command(name: str) -> Callable[..., Any]:
     return cast(Callable[..., Any], getattr(module, name))
 
 
-# What scikit-learn and SciPy import and no command needs, as a rule: with the names that they take
+# What scikit-learn imports and no command needs, as a rule: with the names that it takes
 # from it. pandas, which takes as long as scikit-learn, is there for data frames only.
 _HIDDEN = "pandas"
 _LATER = {
     "scipy.stats": ("chi2", "gmean", "rankdata", "spearmanr"),
-    "numpy.f2py": (),
-    "numpy.testing": (),
-    "asyncio": (),
 }
 
 
 @contextmanager
 def _light_imports() -> Iterator[None]:
-    """Import scikit-learn in two thirds of the time: some of what it imports waits for its use.
+    """Import scikit-learn in less time: what it imports and hardly uses waits for its use.
 
     Whatever asks for these modules afterwards can import them.
     """
