@@ -533,7 +533,7 @@ def _check_truth(result: Verdict, case: Case, fitted: TopK) -> None:
     exact = case.exact()
     support = fitted.get_support(indices=True).tolist()
     optimum: Any = min(exact.best(), exact.objective(support))
-    total = float(exact.total)
+    total, optimum_here = float(exact.total), float(optimum)
     number: Any = Fraction
     if isinstance(exact, CurvedProblem):
         # In long doubles, whose rounding is far below that of a bound.
@@ -545,8 +545,6 @@ def _check_truth(result: Verdict, case: Case, fitted: TopK) -> None:
         # each other, on scales of their own, and nothing but their rounding tells them apart.
         table = CheckedTable.from_arrays(case.X, case.y, case.weights, fitted.proof_)
         optimum_here = exact_objectives(table, [np.array(support)])[0][0]
-    else:
-        optimum_here = float(optimum)
     result.check(fitted.objective_ >= optimum_here - slack, "objective below the optimum")
     try:
         groups = case.settings["feature_groups"]
