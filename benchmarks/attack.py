@@ -755,18 +755,16 @@ class _Enumeration:
 
     def is_between(self, choice: Array, low: float, high: float, is_ordinary: bool) -> bool:
         """Whether the objective of a choice is."""
-        above: Any = 0
         # Without sight of the columns a list may have choices with two copies.
         units = tuple(choice.tolist())
         value = self.values[units] if units in self.values else self.exact.objective(units)
+        most, least = value, value
         if isinstance(self.exact, CurvedProblem):
             # What is computed may be above the least, if classes are separated, and far above it
             # where columns nearly depend on each other.
-            value, above = value + self.exact.rounding, _FITTED * self.exact.total
+            most, least = value + self.exact.rounding, value - _FITTED * self.exact.total
             high = high if is_ordinary else np.inf
-        return bool(
-            self._number(low) <= value and (high == np.inf or value <= self._number(high) + above)
-        )
+        return bool(self._number(low) <= most and (high == np.inf or least <= self._number(high)))
 
     def _number(self, value: float) -> Any:
         return Fraction(value) if isinstance(self.exact, ExactProblem) else np.longdouble(value)
