@@ -670,7 +670,9 @@ def judge_list(case: Case) -> Verdict:
             result.check(held, f"{name} objective of a listed choice")
             # A tolerance is no share of nothing.
             if near.complete_ and is_ordinary and every.best > every.slack:
-                enough = checked.tolerance is not None and checked.tolerance >= near.tolerance
+                # Other choices may be as good as those listed, up to rounding.
+                reached = -1.0 if checked.tolerance is None else checked.tolerance
+                enough = reached >= near.tolerance - _OBJECTIVE
                 result.check(enough, f"{name} list not complete")
         if len(ends) == 2:
             apart = np.max(ends, axis=0)[:, 0] > np.min(ends, axis=0)[:, 1]
